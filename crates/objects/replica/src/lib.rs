@@ -113,7 +113,7 @@ pub use status::CoreStatus;
 pub type PeerMessage = consensus_replica::PeerMessage<ObjectsMessage>;
 
 /// The highest feature level that this build understands.
-pub const FEATURE_LEVEL: u32 = 8;
+pub const FEATURE_LEVEL: u32 = 9;
 
 /// The feature level from which on there may be types of users.
 pub const USER_TYPES_LEVEL: u32 = 2;
@@ -132,6 +132,9 @@ pub const IMPORT_LEVEL: u32 = 7;
 pub const SERVES_LEVEL: u32 = 8;
 /// The feature level from which on objects go into quarantine of which members came to different results.
 pub const DISAGREED_LEVEL: u32 = 8;
+
+/// The feature level from which on there are quotas.
+pub const QUOTAS_LEVEL: u32 = 9;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

@@ -36,6 +36,9 @@ pub const CELLS: &[&str] = &[
     "access deny forbidden",
     "access open done",
     "access open forbidden",
+    "access quota bad-argument",
+    "access quota done",
+    "access quota forbidden",
     "access revoke done",
     "access revoke forbidden",
     "access revoke-principal done",
@@ -49,6 +52,7 @@ pub const CELLS: &[&str] = &[
     "any no-such-method",
     "any no-such-object",
     "any not-a-query",
+    "any quota",
     "any request-forgotten",
     "any session-expired",
     "any too-large",
@@ -447,7 +451,6 @@ pub const CELLS: &[&str] = &[
 #[rustfmt::skip]
 pub const RARE: &[&str] = &[
     "any exists",
-    "any quota",
     "any unknown bad-argument",
     "any waiters-full",
     "barrier.enter broken",
@@ -624,6 +627,7 @@ const fn word_of(change: &AccessChange) -> &'static str {
         AccessChange::RevokePrincipal { .. } => "revoke-principal",
         AccessChange::Allow { .. } => "allow",
         AccessChange::Deny { .. } => "deny",
+        AccessChange::Quota { .. } => "quota",
         AccessChange::Set { closed: true } => "close",
         AccessChange::Set { closed: false } => "open",
     }

@@ -30,6 +30,7 @@ mod imports;
 mod members;
 mod model;
 mod outcome;
+mod quotas;
 pub mod rules;
 mod world;
 

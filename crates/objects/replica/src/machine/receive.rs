@@ -3,7 +3,8 @@
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{
-    Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State, TicketState, Tried,
+    AccessChange, Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State,
+    TicketState, Tried,
 };
 
 use super::{ObjectsMachine, access, levels};
@@ -15,7 +16,7 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{ACCESS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{ACCESS_LEVEL, IMPORT_LEVEL, QUOTAS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -411,6 +412,7 @@ const fn level_of(command: &Command) -> u32 {
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => USER_TYPES_LEVEL,
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
+        Command::Access { change: AccessChange::Quota { .. }, .. } => QUOTAS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
         Command::Import { .. } => IMPORT_LEVEL,
         _ => 0,

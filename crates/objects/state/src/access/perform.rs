@@ -14,6 +14,7 @@ use crate::limits::{
 };
 use crate::principal::{ANONYMOUS, Authority, ROOT, TokenNumber};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::rights::{AccessChange, Compiled, Grant, Grants, KnownToken, Rights};
 
@@ -36,6 +37,8 @@ pub(crate) fn perform(core: &mut Core, caller: &Caller, change: &AccessChange) -
         }
         AccessChange::Deny { principal, grants } => deny(core, caller, principal, grants),
         AccessChange::Set { closed } => set(core, caller, *closed),
+        // Nobody's rights change.
+        AccessChange::Quota { of, limits } => return quota::perform(core, of, limits),
     };
     core.access.changes += u64::from(done.is_ok());
     done

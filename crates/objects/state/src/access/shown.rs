@@ -10,6 +10,7 @@ use crate::group::Core;
 use crate::key::kind;
 use crate::limits::REPLY_BYTES_MAX;
 use crate::principal::Principal;
+use crate::quota;
 use crate::reply::Reply;
 
 /// `{"access","principal","allow","position"}` of whoever asks, and `"principals"` with `"next"` for those who administer: as many
@@ -42,7 +43,10 @@ fn principals(core: &Core, after: Option<&str>, reply: Reply) -> Reply {
         shown.push(one);
         last = Some(name);
     }
-    reply.list("principals", shown).optional_text("next", next)
+    let reply = reply.list("principals", shown);
+    // All of them fit, on the first page.
+    let reply = if after.is_none() { reply.list("quotas", quota::shown(core)) } else { reply };
+    reply.optional_text("next", next)
 }
 
 /// What tells a token from others in a log: the first digits of its hash, from which nobody guesses 256 bits.

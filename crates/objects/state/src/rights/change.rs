@@ -4,6 +4,7 @@ use super::grant::Grant;
 use crate::codec::{Cursor, Field, Malformed, put_varint};
 use crate::limits::{GRANTS_PER_PRINCIPAL_MAX, KEY_BYTES_MAX};
 use crate::principal::TokenNumber;
+use crate::quota::{QuotaLimits, QuotaOf};
 
 /// See the module. Each of them may be repeated: the second time it changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,13 @@ pub enum AccessChange {
     Set {
         /// Whether they are.
         closed: bool,
+    },
+    /// Sets how much a namespace or a principal may have; if that is everything, it has no quota.
+    Quota {
+        /// Whose.
+        of: QuotaOf,
+        /// How much.
+        limits: QuotaLimits,
     },
 }
 
@@ -104,6 +112,11 @@ impl Field for AccessChange {
                 out.push(5);
                 closed.put(out);
             }
+            Self::Quota { of, limits } => {
+                out.push(6);
+                of.put(out);
+                limits.put(out);
+            }
         }
     }
 
@@ -120,6 +133,7 @@ impl Field for AccessChange {
             3 => Self::Allow { principal: name(cursor)?, grants: take_grants(cursor)? },
             4 => Self::Deny { principal: name(cursor)?, grants: take_grants(cursor)? },
             5 => Self::Set { closed: Field::take(cursor)? },
+            6 => Self::Quota { of: Field::take(cursor)?, limits: Field::take(cursor)? },
             _ => return Err(Malformed("access: an unknown change")),
         })
     }

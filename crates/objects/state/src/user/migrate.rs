@@ -21,6 +21,7 @@ use crate::guest::{Entry, VersionHash};
 use crate::key::{self, Key};
 use crate::object::{self, Claim, Ctx, Live, Open};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::types;
@@ -62,7 +63,8 @@ pub(crate) fn migrate(
         }
         types::ready_version(core, object.kind, to)?;
         let claim = Claim::of(core, caller, asked::CARE);
-        begin(core, (object, opened), &claim, (caller.origin, hash), Moving { to, back: None, saved: None })
+        let moving = Moving { to, back: None, saved: None };
+        quota::judged(core, |core| begin(core, (object, opened), &claim, (caller.origin, hash), moving))
     });
 }
 

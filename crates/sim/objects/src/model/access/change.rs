@@ -46,6 +46,8 @@ impl Access {
                 with.deny(principal, grants);
                 json!({ "principal": principal, "allow": with.shown(principal) })
             }
+            // Nobody's rights change.
+            AccessChange::Quota { .. } => return bad_argument(),
             AccessChange::Set { closed } => {
                 with.closed = *closed;
                 json!({ "access": if *closed { "closed" } else { "open" } })

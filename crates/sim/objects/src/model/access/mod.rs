@@ -7,8 +7,8 @@ mod right;
 use std::collections::BTreeMap;
 
 use objects_state::{
-    ANONYMOUS, Act, Authority, Caller, Command, Identity, ObjectName, Principal, SessionId, TokenNumber,
-    type_name,
+    ANONYMOUS, AccessChange, Act, Authority, Caller, Command, Identity, ObjectName, Principal, SessionId,
+    TokenNumber, type_name,
 };
 use serde_json::{Value, json};
 
@@ -249,6 +249,7 @@ impl Group {
             let of_one = |(name, rights): (&String, &Vec<Right>)| json!({ "principal": name, "allow": right::texts(rights) });
             shown["principals"] = access.rights.iter().map(of_one).collect();
             // All of them fit.
+            shown["quotas"] = self.shown_quotas().into();
             shown["next"] = Value::Null;
         }
         shown
@@ -268,8 +269,11 @@ impl Group {
     }
 
     /// What a change is answered; calls that it ends are told before.
-    pub(crate) fn change_access(&mut self, caller: &Caller, change: &objects_state::AccessChange) -> Answer {
+    pub(crate) fn change_access(&mut self, caller: &Caller, change: &AccessChange) -> Answer {
         self.judge(&caller.principal, &Act::Administer)?;
+        if let AccessChange::Quota { of, limits } = change {
+            return self.set_quota(of, limits);
+        }
         let answer = self.access.change(caller, change, self.position, self.now_ms)?;
         self.end_forbidden();
         Ok(answer)
