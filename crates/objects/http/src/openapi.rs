@@ -199,6 +199,7 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/access/close", &[("post", "Close access: rights are looked at")]),
     ("/access/allow", &[("post", "Give a principal rights")]),
     ("/access/deny", &[("post", "Take rights from a principal")]),
+    ("/access/quota", &[("post", "Set how much a namespace or a principal may have")]),
     (
         "/tokens",
         &[("get", "List the tokens, without their secrets"), ("post", "Create a token, which is shown once")],

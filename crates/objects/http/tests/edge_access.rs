@@ -5,7 +5,9 @@ mod world;
 
 use objects_http::{Edge, EdgeConfig, HttpRequest, Note, Say, hash_of_token};
 use objects_replica::edge::{Question, Request, origin_of};
-use objects_state::{AccessChange, Authority, Command, Identity, Outcome, Principal, Problem, Slug};
+use objects_state::{
+    AccessChange, Authority, Command, Identity, Outcome, Principal, Problem, QuotaLimits, QuotaOf, Slug,
+};
 use world::{Headers, SESSION, World, done, header, json, slug};
 
 const TOKEN: &str = "diwan_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -55,6 +57,7 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/v1/access", ""),
     ("POST", "/v1/access/close", ""),
     ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":\"lock/a:*\"}"),
+    ("POST", "/v1/access/quota", "{\"namespace\":\"team\",\"objects\":3}"),
     ("GET", "/v1/tokens", ""),
     ("POST", "/v1/tokens", "{\"name\":\"ci\"}"),
     ("DELETE", "/v1/tokens/3", ""),
@@ -189,6 +192,14 @@ fn rights_are_changed_by_their_routes() {
     assert_eq!(asked("DELETE", "/v1/tokens/17", ""), AccessChange::RevokeToken { number: 17 });
     let revoked = asked("DELETE", "/v1/principals/object:hits%2Fa", "");
     assert_eq!(revoked, AccessChange::RevokePrincipal { principal: "object:hits/a".into() });
+    let body = "{\"namespace\":\"team\",\"objects\":10,\"bytes\":null,\"calls_per_second\":5}";
+    let AccessChange::Quota { of, limits } = asked("POST", "/v1/access/quota", body) else { panic!() };
+    assert_eq!(of, QuotaOf::Namespace("team".into()));
+    let (objects, calls_per_second) = (Some(10), Some(5));
+    assert_eq!(limits, QuotaLimits { objects, calls_per_second, ..QuotaLimits::default() });
+    let none = asked("POST", "/v1/access/quota", "{\"principal\":\"ci\"}");
+    let of = QuotaOf::Principal("ci".into());
+    assert_eq!(none, AccessChange::Quota { of, limits: QuotaLimits::default() });
     let shown = World::new().asked("GET", "/v1/access?after=ann", &[], "");
     assert!(matches!(shown, Request::Query { question: Question::Access { after: Some(_) }, .. }));
     let listed = World::new().asked("GET", "/v1/tokens", &[], "");
@@ -204,6 +215,12 @@ fn what_is_no_change_of_rights_is_refused_with_the_field() {
         ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":[1]}", 400),
         ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":[],\"x\":1}", 400),
         ("POST", "/v1/access/close", "{\"force\":true}", 400),
+        ("POST", "/v1/access/quota", "", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"principal\":\"b\"}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"objects\":-1}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"objects\":\"1\"}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"locks\":1}", 400),
+        ("GET", "/v1/access/quota", "", 405),
         ("POST", "/v1/tokens", "{\"allow\":[\"lock/a:*\"]}", 400),
         ("POST", "/v1/tokens", "{\"name\":\"a\",\"token\":\"x\"}", 400),
         ("DELETE", "/v1/tokens/ci", "", 400),

@@ -94,6 +94,7 @@ mod message;
 mod moments;
 mod of_type;
 pub mod query;
+mod rates;
 mod readiness;
 pub mod revival;
 mod sessions;

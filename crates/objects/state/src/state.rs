@@ -27,7 +27,7 @@ use crate::place::{ReplyRef, TicketAt};
 use crate::placement;
 use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
-use crate::quota;
+use crate::quota::{self, QuotaOf};
 use crate::reply::Reply;
 use crate::request;
 use crate::rights;
@@ -580,6 +580,23 @@ impl State {
     #[must_use]
     pub const fn access_changes(&self) -> u64 {
         self.core.access.changes
+    }
+
+    /// Whether a quota bounds calls.
+    #[must_use]
+    pub const fn has_rates(&self) -> bool {
+        self.core.quotas.has_rates()
+    }
+
+    /// How many calls within a second a quota lets in, if it bounds them.
+    #[must_use]
+    pub fn rate_of(&self, of: &QuotaOf) -> Option<u64> {
+        self.core.quotas.rate_of(of)
+    }
+
+    /// The same of all quotas that a call has to do with: by its principal, and by the name of its object.
+    pub fn rates(&self, principal: &str, object: Option<&str>) -> impl Iterator<Item = (QuotaOf, u64)> {
+        self.core.quotas.rates(principal, object)
     }
 
     /// What is shown to a principal of rights: its own, and to those who administer everybody's behind that name.

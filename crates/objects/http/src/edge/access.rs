@@ -1,6 +1,6 @@
 //! What is asked of the core about tokens and rights.
 
-use objects_state::{AccessChange, Command, Grant, Identity, Json};
+use objects_state::{AccessChange, Command, Grant, Identity, Json, QuotaLimits, QuotaOf};
 
 use super::ask::{Asked, Asker};
 use super::open::Purpose;
@@ -27,11 +27,12 @@ impl Asker<'_> {
                 principal: principal(&fields)?,
                 grants: grants(&fields, "deny")?.unwrap_or_default(),
             },
+            ChangeAccess::Quota => quota(&fields)?,
         };
         match how {
             ChangeAccess::Allow => arguments::only(&fields, &["principal", "allow"])?,
             ChangeAccess::Deny => arguments::only(&fields, &["principal", "deny"])?,
-            ChangeAccess::Open | ChangeAccess::Close => {}
+            ChangeAccess::Open | ChangeAccess::Close | ChangeAccess::Quota => {}
         }
         Ok(self.access(change, Purpose::Command))
     }
@@ -60,6 +61,34 @@ impl Asker<'_> {
 
 fn principal(fields: &[(String, Json)]) -> Result<String, Fault> {
     arguments::text(fields, "principal")?.ok_or_else(|| Fault::argument("principal", "it is missing"))
+}
+
+/// Limits that are missing stand for none; without any there is no quota.
+fn quota(fields: &[(String, Json)]) -> Result<AccessChange, Fault> {
+    arguments::only(
+        fields,
+        &["principal", "namespace", "objects", "bytes", "waiters", "sessions", "calls_per_second"],
+    )?;
+    let (principal, namespace) =
+        (arguments::text(fields, "principal")?, arguments::text(fields, "namespace")?);
+    let of = match (principal, namespace) {
+        (Some(name), None) => QuotaOf::Principal(name),
+        (None, Some(name)) => QuotaOf::Namespace(name),
+        _ => return Err(Fault::argument("namespace", "name either a `namespace` or a `principal`")),
+    };
+    let limit = |name: &str| match arguments::integer(fields, name)?.map(u64::try_from) {
+        None => Ok(None),
+        Some(Ok(limit)) => Ok(Some(limit)),
+        Some(Err(_)) => Err(Fault::argument(name, "below 0")),
+    };
+    let limits = QuotaLimits {
+        objects: limit("objects")?,
+        bytes: limit("bytes")?,
+        waiters: limit("waiters")?,
+        sessions: limit("sessions")?,
+        calls_per_second: limit("calls_per_second")?,
+    };
+    Ok(AccessChange::Quota { of, limits })
 }
 
 /// A list of rights; one of them may stand for itself.

@@ -46,7 +46,7 @@ impl ObjectsMachine {
             request if has_lease && group.is_serving() => {
                 let is_fresh = group.view().is_alone();
                 let since = group.now().mono();
-                self.take_in(request, since, is_fresh, state, group);
+                self.take_in(request, since, (is_fresh, true), state, group);
             }
             request => self.refuse(&request, no_leader()),
         }
@@ -54,19 +54,24 @@ impl ObjectsMachine {
 
     /// Everything is applied that was committed when it came.
     pub(super) fn free(&mut self, request: Request, since: MonoTime, state: &State, group: &mut Group) {
-        self.take_in(request, since, true, state, group);
+        self.take_in(request, since, (true, false), state, group);
     }
 
-    /// `is_fresh`: whether the state holds all that was committed when the request came.
+    /// `is_fresh`: whether the state holds all that was committed when the request came. `is_first`: it has not waited.
     fn take_in(
         &mut self,
         request: Request,
         since: MonoTime,
-        is_fresh: bool,
+        (is_fresh, is_first): (bool, bool),
         state: &State,
         group: &mut Group,
     ) {
+        // One that waited as it came was nobody's yet.
+        let is_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
+        if !is_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
+            return self.refuse(&request, problem);
+        }
         if let Err(problem) = access::judge(&request, state) {
             return match is_fresh || is_stale(&request) {
                 true => self.refuse(&request, problem),

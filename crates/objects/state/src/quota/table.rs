@@ -15,7 +15,7 @@ pub(crate) struct Table {
     /// Namespaces whose objects are being counted.
     pub(super) walks: usize,
     /// Whether one of them bounds calls.
-    pub(super) has_rates: bool,
+    has_rates: bool,
 }
 
 impl Table {
@@ -46,6 +46,30 @@ impl Table {
         }
         let mut all = self.principals.values().chain(self.namespaces.values());
         self.has_rates = all.any(|quota| quota.limits.calls_per_second.is_some());
+    }
+
+    /// Whether one of them bounds calls.
+    pub(crate) const fn has_rates(&self) -> bool {
+        self.has_rates
+    }
+
+    /// How many calls it lets in within a second, if it bounds them.
+    pub(crate) fn rate_of(&self, of: &QuotaOf) -> Option<u64> {
+        self.of(of)?.limits.calls_per_second
+    }
+
+    /// The same of all that a call has to do with.
+    pub(crate) fn rates(
+        &self,
+        principal: &str,
+        object: Option<&str>,
+    ) -> impl Iterator<Item = (QuotaOf, u64)> {
+        let of_principal =
+            self.principals.get(principal).map(|quota| (QuotaOf::Principal(principal.into()), quota));
+        let of_namespace = object.and_then(|name| self.namespace_of(name));
+        let of_namespace = of_namespace.map(|(name, quota)| (QuotaOf::Namespace(name.into()), quota));
+        let all = [of_principal, of_namespace].into_iter().flatten();
+        all.filter_map(|(of, quota)| Some((of, quota.limits.calls_per_second?)))
     }
 
     /// The namespace of an object, if it has a quota.
