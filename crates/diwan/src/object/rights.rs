@@ -207,7 +207,7 @@ fn write_quotas(quotas: &[Value], out: &mut impl Write) -> Done {
             rows.push(vec![whose.clone(), what.into(), used + is_counting, limit.to_string()]);
         }
     }
-    table::write(out, 0, &rows)
+    Ok(table::write(out, 0, &rows)?)
 }
 
 /// A request that may be repeated, with a body.
