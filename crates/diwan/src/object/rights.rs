@@ -22,6 +22,10 @@ pub(crate) enum RightsCommand {
     Allow(GrantArguments),
     /// Take rights from a principal; without any, all. What waits by them ends.
     Deny(DenyArguments),
+    /// Set the rights of a role, all that it has from now on. What waits by those that it loses ends.
+    Role(RoleArguments),
+    /// Set the roles of a principal, all that it has from now on; without any it has none.
+    Roles(RolesArguments),
     /// Set how much a namespace, or a principal, may have; without limits show the quotas, and what is used of them.
     Quota(QuotaArguments),
 }
@@ -63,6 +67,36 @@ pub(crate) struct DenyArguments {
     /// Rights, each on the objects on which it was given [default: all].
     #[arg(value_name = "TYPE/NAME:RIGHT,..")]
     rights: Vec<String>,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RoleArguments {
+    /// Its name.
+    role: String,
+
+    /// `lock/build:*`, `queue/*:put,query`.
+    #[arg(value_name = "TYPE/NAME:RIGHT,..", required_unless_present = "remove")]
+    rights: Vec<String>,
+
+    /// Remove the role, from its principals too.
+    #[arg(long, conflicts_with = "rights")]
+    remove: bool,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolesArguments {
+    /// The principal.
+    principal: String,
+
+    /// Names of roles [default: none].
+    #[arg(value_name = "ROLE")]
+    roles: Vec<String>,
 
     #[command(flatten)]
     access: AccessArguments,
@@ -147,6 +181,20 @@ pub(super) fn run(command: &RightsCommand, out: &mut impl Write) -> Done {
                 false => json!({ "principal": principal, "deny": rights }),
             };
             change(access, "deny", &body, out)
+        }
+        RightsCommand::Role(arguments) => {
+            let RoleArguments { role, rights, remove: _, access } = arguments;
+            let body = json!({ "role": role, "allow": rights }).to_string();
+            let reply = access.ask(&post("/v1/access/role".into(), &body))?;
+            writeln!(out, "role {role}: {}", shown(&reply.body["allow"]))?;
+            Ok(())
+        }
+        RightsCommand::Roles(arguments) => {
+            let RolesArguments { principal, roles, access } = arguments;
+            let body = json!({ "principal": principal, "roles": roles }).to_string();
+            let reply = access.ask(&post("/v1/access/role".into(), &body))?;
+            writeln!(out, "{principal}: {}", words(&reply.body["roles"], "no roles"))?;
+            Ok(())
         }
         RightsCommand::Quota(arguments) => quota(arguments, out),
     }
@@ -235,8 +283,12 @@ fn change(access: &AccessArguments, how: &str, body: &Value, out: &mut impl Writ
 }
 
 fn shown(rights: &Value) -> String {
-    let rights: Vec<_> = rights.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if rights.is_empty() { String::from("no rights") } else { rights.join(" ") }
+    words(rights, "no rights")
+}
+
+fn words(list: &Value, none: &str) -> String {
+    let words: Vec<_> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if words.is_empty() { String::from(none) } else { words.join(" ") }
 }
 
 fn show(arguments: &ShowArguments, out: &mut impl Write) -> Done {
@@ -260,11 +312,18 @@ fn show(arguments: &ShowArguments, out: &mut impl Write) -> Done {
     writeln!(out, "access is {}", text("access"))?;
     writeln!(out, "you are {}: {}", text("principal"), shown(&shown_all["allow"]))?;
     if let Some(principals) = shown_all["principals"].as_array() {
-        let head = ["PRINCIPAL", "RIGHTS"].map(String::from).to_vec();
+        let head = ["PRINCIPAL", "ROLES", "RIGHTS"].map(String::from).to_vec();
         let row = |one: &Value| {
-            vec![one["principal"].as_str().unwrap_or_default().to_owned(), shown(&one["allow"])]
+            let principal = one["principal"].as_str().unwrap_or_default().to_owned();
+            vec![principal, words(&one["roles"], "-"), shown(&one["allow"])]
         };
         table::write(out, 0, &std::iter::once(head).chain(principals.iter().map(row)).collect::<Vec<_>>())?;
+    }
+    if let Some(roles) = shown_all["defined_roles"].as_array().filter(|roles| !roles.is_empty()) {
+        let head = ["ROLE", "RIGHTS"].map(String::from).to_vec();
+        let row =
+            |one: &Value| vec![one["role"].as_str().unwrap_or_default().to_owned(), shown(&one["allow"])];
+        table::write(out, 0, &std::iter::once(head).chain(roles.iter().map(row)).collect::<Vec<_>>())?;
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ pub const SERVES_LEVEL: u32 = 8;
 /// The feature level from which on objects go into quarantine of which members came to different results.
 pub const DISAGREED_LEVEL: u32 = 8;
 
-/// The feature level from which on there are quotas.
+/// The feature level from which on there are quotas and roles.
 pub const QUOTAS_LEVEL: u32 = 9;
 
 /// How many bytes a message of another member may have that begins like this: see

@@ -4,7 +4,8 @@ mod support;
 
 use objects_replica::edge::{Consistency, Request};
 use objects_state::{
-    AccessChange, Caller, Command, Identity, Invocation, Outcome, Principal, QuotaLimits, QuotaOf,
+    AccessChange, Caller, Command, Grant, Identity, Invocation, Outcome, Principal, QuotaLimits, QuotaOf,
+    RoleNames,
 };
 use support::{World, object};
 
@@ -12,9 +13,12 @@ const ANONYMOUS: Identity = Identity::Anonymous;
 const RATE: &str = "refused rate";
 
 fn set(world: &mut World, id: u64, of: QuotaOf, limits: QuotaLimits) -> String {
+    changed(world, id, AccessChange::Quota { of, limits })
+}
+
+fn changed(world: &mut World, id: u64, change: AccessChange) -> String {
     let asked = world.ask(id, |origin| {
         let caller = Caller { origin, principal: Principal::root(), identity: ANONYMOUS };
-        let change = AccessChange::Quota { of, limits };
         Request::Command { command: Command::Access { caller, change }, secret_hash: None }
     });
     let answer = world.wait(id, asked);
@@ -134,9 +138,35 @@ fn quota_is_judged_at_the_position_at_every_member_alike() {
 }
 
 #[test]
-fn group_with_members_of_earlier_builds_has_no_quotas() {
+fn group_with_members_of_earlier_builds_has_neither_quotas_nor_roles() {
     let mut world = World::with(|config| config.replica.feature_level = 8);
     let leader = world.leader();
     assert_eq!(set(&mut world, leader, ada(), rate(1)), "refused type-not-ready");
+    let roles = AccessChange::Roles { principal: "ci".into(), roles: RoleNames::default() };
+    assert_eq!(changed(&mut world, leader, roles), "refused type-not-ready");
     assert_eq!(let_in(&mut world, leader, "counter/a", 5), 5);
+}
+
+#[test]
+fn change_of_access_that_could_not_be_read_back_does_not_come_into_the_log() {
+    let mut world = World::new();
+    let long = "n".repeat(256);
+    let grants: Vec<Grant> = ["lock/a:*".parse().expect("a right")].into();
+    for id in 1..=3 {
+        let before = world.members[&id].state.position();
+        for change in [
+            AccessChange::Allow { principal: long.clone(), grants: grants.clone() },
+            AccessChange::RevokePrincipal { principal: long.clone() },
+            AccessChange::Quota { of: QuotaOf::Principal(long.clone()), limits: rate(1) },
+            AccessChange::Role { role: long.clone(), grants: grants.clone() },
+            AccessChange::Roles { principal: long.clone(), roles: RoleNames::default() },
+            AccessChange::Roles { principal: "ci".into(), roles: RoleNames(vec!["r".into(); 17]) },
+            AccessChange::Allow { principal: "ci".into(), grants: vec![grants[0].clone(); 65] },
+        ] {
+            assert_eq!(changed(&mut world, id, change), "refused bad-argument");
+        }
+        assert_eq!(world.members[&id].state.position(), before);
+    }
+    world.pass(500);
+    assert_eq!(increment(&mut world, 1, "counter/a"), "{\"value\":1}");
 }

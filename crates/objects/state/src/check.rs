@@ -101,7 +101,7 @@ const fn has_own_check(kind: u8) -> bool {
         kind,
         kind::TYPE_TOTALS..=kind::ENDED_TOTAL
             | kind::MESSAGE..=kind::OCCUPIED
-            | kind::CLOSED..=kind::QUOTA_WALK
+            | kind::CLOSED..=kind::ROLES_OF
             | kind::SLOTS
     )
 }

@@ -71,7 +71,11 @@ impl State {
                 u64::from(asked::count_of(&self.core, principal))
             }
             AccessChange::RevokeToken { .. } => u64::from(TICKETS_PER_PRINCIPAL_MAX),
-            AccessChange::Set { closed: true } => self.counts()[2],
+            AccessChange::Set { closed: true } | AccessChange::Role { .. } => self.counts()[2],
+            AccessChange::Roles { principal, .. } if !access::may_concern_all(principal) => {
+                u64::from(asked::count_of(&self.core, principal))
+            }
+            AccessChange::Roles { .. } => self.counts()[2],
             AccessChange::Quota { .. } => self.looks_at(),
             _ => 0,
         }

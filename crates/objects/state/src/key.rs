@@ -77,6 +77,10 @@ pub(crate) mod kind {
     pub(crate) const QUOTA_USAGE: u8 = 46;
     /// How far the objects of a namespace have been counted, by its name.
     pub(crate) const QUOTA_WALK: u8 = 47;
+    /// A role, by its name.
+    pub(crate) const ROLE: u8 = 48;
+    /// The roles of a principal, by its name.
+    pub(crate) const ROLES_OF: u8 = 49;
     /// Which slots are this group's: one record, from feature level 8 on.
     pub(crate) const SLOTS: u8 = 50;
 }
@@ -251,6 +255,14 @@ pub(crate) fn token(number: u64) -> Key {
 
 pub(crate) fn rights(principal: &str) -> Key {
     of(&[&[kind::RIGHTS][..], principal.as_bytes()])
+}
+
+pub(crate) fn role(name: &str) -> Key {
+    of(&[&[kind::ROLE][..], name.as_bytes()])
+}
+
+pub(crate) fn roles_of(principal: &str) -> Key {
+    of(&[&[kind::ROLES_OF][..], principal.as_bytes()])
 }
 
 pub(crate) fn principal_tickets(principal: &str) -> Key {

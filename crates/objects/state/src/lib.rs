@@ -172,7 +172,7 @@ pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
 pub use quota::{QuotaLimits, QuotaOf};
 pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
-pub use rights::{AccessChange, Grant, GrantError, Rights};
+pub use rights::{AccessChange, Grant, GrantError, Rights, RoleNames};
 pub use runs::Ran;
 pub use scan::SnapshotProgress;
 pub use session::Session;

@@ -168,6 +168,10 @@ pub const GRANT_BYTES_PER_PRINCIPAL_MAX: usize = 16 << 10;
 pub const METHODS_PER_GRANT_MAX: usize = 32;
 /// Waiting calls of a principal that are found by it: they may all end at one position.
 pub const TICKETS_PER_PRINCIPAL_MAX: u32 = 10_000;
+/// Roles of a group.
+pub const ROLES_MAX: usize = 64;
+/// Roles of a principal.
+pub const ROLES_PER_PRINCIPAL_MAX: usize = 16;
 /// Quotas of principals and namespaces.
 pub const QUOTAS_MAX: usize = 1_000;
 /// What a quota may allow at the most, of whatever it is.

@@ -31,6 +31,7 @@ mod members;
 mod model;
 mod outcome;
 mod quotas;
+mod roles;
 pub mod rules;
 mod world;
 

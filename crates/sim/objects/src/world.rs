@@ -16,6 +16,7 @@ use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
 use crate::quotas::{NAMESPACE, Quotas};
+use crate::roles::Roles;
 use crate::rules::{self, Rules, Seen, Wrong};
 
 /// Simulated milliseconds for each command.
@@ -83,6 +84,7 @@ pub struct ObjectsWorld {
     is_loaded: bool,
     imports: Option<Imports>,
     quotas: Option<Quotas>,
+    roles: Option<Roles>,
     book: Book,
     rules: Rules,
     wrongs: Vec<String>,
@@ -117,6 +119,7 @@ impl World for ObjectsWorld {
             is_loaded: false,
             imports: Imports::of(plan.seed),
             quotas,
+            roles: Roles::of(plan.seed),
             book: Book::default(),
             rules: Rules::default(),
             wrongs: Vec::new(),
@@ -212,6 +215,8 @@ impl ObjectsWorld {
     /// Now and then somebody may have more, or less.
     fn set_quota(&mut self, random: &mut Random) -> Result<(), Wrong> {
         let command = self.quotas.as_mut().and_then(|quotas| quotas.next(&mut self.crowd));
+        command.map_or(Ok(()), |command| self.play(random, &command))?;
+        let command = self.roles.as_mut().and_then(|roles| roles.next(&mut self.crowd));
         command.map_or(Ok(()), |command| self.play(random, &command))
     }
 

@@ -417,7 +417,10 @@ const fn level_of(command: &Command) -> u32 {
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => USER_TYPES_LEVEL,
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
-        Command::Access { change: AccessChange::Quota { .. }, .. } => QUOTAS_LEVEL,
+        Command::Access {
+            change: AccessChange::Quota { .. } | AccessChange::Role { .. } | AccessChange::Roles { .. },
+            ..
+        } => QUOTAS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
         Command::Import { .. } => IMPORT_LEVEL,
         _ => 0,
@@ -449,10 +452,21 @@ fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Pro
     {
         return Err(Problem::new(Slug::BadArgument, format!("a batch has 1 to {BATCH_MAX} calls")));
     }
+    if matches!(command, Command::Access { .. }) && !comes_back(command) {
+        let detail = format!("a name has {KEY_BYTES_MAX} bytes at the most, and nobody so many rights");
+        return Err(Problem::new(Slug::BadArgument, detail));
+    }
     if matches!(caller.identity, Identity::Session { .. }) && !has_secret {
         return Err(unauthenticated());
     }
     Ok(())
+}
+
+/// Whether it can be read when it comes back from the log. A change of access has names that nobody has looked at yet.
+fn comes_back(command: &Command) -> bool {
+    let mut bytes = Vec::new();
+    command.encode(&mut bytes);
+    Command::decode(&bytes).is_ok()
 }
 
 /// Whether a command may come twice under two numbers: the state remembers it by its identity, or it changes nothing the

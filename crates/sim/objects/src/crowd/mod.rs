@@ -238,6 +238,16 @@ impl Crowd {
         self.principals.name(random)
     }
 
+    /// Up to so many rights.
+    pub(crate) fn grants(random: &mut Random, most: u64) -> Vec<objects_state::Grant> {
+        let mut grants = Principals::grants(random, 0, 20);
+        grants.truncate(most as usize);
+        if grants.len() < most as usize && random.below(6) == 0 {
+            grants.extend("*:admin".parse());
+        }
+        grants
+    }
+
     /// Of a command that none of the clients gives.
     pub(crate) const fn fresh_origin(&mut self) -> Origin {
         self.clients.origins += 1;
