@@ -6,7 +6,7 @@ use objects_state::{AccessChange, Caller, Command, Identity, Principal, RoleName
 use crate::crowd::Crowd;
 
 /// Draws apart from everything else: other runs take the steps that they took.
-const ROLES: u64 = 0x726f_6c65_73;
+const ROLES: u64 = 0x0072_6f6c_6573;
 /// Roles of a run, and what is none.
 const NAMES: [&str; 6] = ["deployers", "readers", "readers", "a.b", "a b", ""];
 
@@ -32,7 +32,10 @@ impl Roles {
             0 => crowd.name(random).as_str().into(),
             _ => Principal::root(),
         };
-        let mut name = || String::from(NAMES[random.below(if random.chance(90) { 4 } else { 6 }) as usize]);
+        let mut name = || {
+            let known = if random.chance(90) { 4 } else { NAMES.len() as u64 };
+            String::from(NAMES[random.below(known) as usize])
+        };
         let names = [name(), name(), name()];
         let change = match random.below(100) {
             0..45 => {

@@ -1,5 +1,6 @@
 //! Counts what there is: of a principal at once, of a namespace piece by piece, for it may have as many objects as there are.
 
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use super::records::{Metered, Quota, QuotaOf, Walk};
@@ -12,23 +13,30 @@ use crate::limits::{COUNTED_PER_TICK, USER_TYPE_MAX};
 use crate::object::Header;
 use crate::session::Session;
 use crate::store::RECORD_BYTES;
-use crate::ticket::Ticket;
+use crate::ticket::{self, Ticket};
 
 /// Whether a tick is to count.
 pub(crate) const fn is_counting(core: &Core) -> bool {
     core.quotas.walks > 0
 }
 
-/// What a principal has: its sessions and its calls that wait.
-pub(super) fn of_principal(core: &Core, name: &str) -> Delta {
-    let is_its = |value: &[u8]| decoded(value).is_ok_and(|session: Session| session.principal == name);
-    let sessions = core.store.prefix(&[kind::SESSION]).filter(|(_, value)| is_its(value)).count();
-    let tickets = core.store.prefix(&[kind::TICKET_AT]).filter(|(key, _)| {
+/// What those principals have that are meant: their sessions and their calls that wait.
+pub(super) fn of_principals(core: &Core, is_meant: impl Fn(&str) -> bool) -> BTreeMap<String, Delta> {
+    let mut all: BTreeMap<String, Delta> = BTreeMap::new();
+    for (_, value) in core.store.prefix(&[kind::SESSION]) {
+        let session: Option<Session> = decoded(value).ok();
+        if let Some(session) = session.filter(|session| is_meant(&session.principal)) {
+            all.entry(session.principal).or_default().sessions += 1;
+        }
+    }
+    for (key, _) in core.store.prefix(&[kind::TICKET_AT]) {
         let id = key.last_chunk().map(|id| u64::from_be_bytes(*id));
-        let found = id.and_then(|id| crate::ticket::waiting(core, id));
-        found.is_some_and(|(_, ticket): (_, Ticket)| ticket.principal == name)
-    });
-    Delta { sessions: sessions as i64, waiters: tickets.count() as i64, ..Delta::default() }
+        let ticket: Option<Ticket> = id.and_then(|id| ticket::waiting(core, id)).map(|(_, ticket)| ticket);
+        if let Some(ticket) = ticket.filter(|ticket| is_meant(&ticket.principal)) {
+            all.entry(ticket.principal).or_default().waiters += 1;
+        }
+    }
+    all
 }
 
 /// The objects of a namespace are to be counted, or uncounted, from the first one on.

@@ -52,8 +52,8 @@ fn begin(core: &mut Core, of: &QuotaOf) {
     core.write(key::usage(of), &Usage::default());
     match of {
         QuotaOf::Principal(name) => {
-            let has = count::of_principal(core, name);
-            add(core, of.clone(), has);
+            let has = count::of_principals(core, |principal| principal == name);
+            add(core, of.clone(), has.get(name).copied().unwrap_or_default());
         }
         QuotaOf::Namespace(name) => count::begin(core, name),
     }

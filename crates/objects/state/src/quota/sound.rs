@@ -45,9 +45,10 @@ pub(crate) fn sound(core: &Core) -> Sound {
     if core.quotas.is_empty() {
         return Ok(());
     }
+    let principals = count::of_principals(core, |name| core.quotas.has_principal(name));
     for (of, usage) in &used {
         if let QuotaOf::Principal(name) = of {
-            let has = count::of_principal(core, name);
+            let has = principals.get(name).copied().unwrap_or_default();
             let counted = (usage.sessions as i64, usage.waiters as i64);
             must(counted == (has.sessions, has.waiters), "check: what a principal has is miscounted")?;
             used_of_nothing(usage.objects + usage.bytes)?;

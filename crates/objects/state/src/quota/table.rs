@@ -28,6 +28,10 @@ impl Table {
         self.principals.len() + self.namespaces.len()
     }
 
+    pub(super) fn has_principal(&self, name: &str) -> bool {
+        self.principals.contains_key(name)
+    }
+
     pub(super) fn of(&self, of: &QuotaOf) -> Option<&Quota> {
         match of {
             QuotaOf::Principal(name) => self.principals.get(name),

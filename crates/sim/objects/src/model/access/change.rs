@@ -24,10 +24,9 @@ impl Access {
         let mut with = self.clone();
         let answer = match change {
             AccessChange::CreateToken { name, hash, lives_ms, grants } => {
-                let by = caller.principal.name.clone();
-                let (number, principal) = (position, name.clone());
+                let (by, principal) = (caller.principal.name.clone(), name.clone());
                 let ends_ms = lives_ms.map(|ms| now_ms.saturating_add(ms));
-                let token = Token { number, principal, hash: *hash, since_ms: now_ms, by, ends_ms };
+                let token = Token { number: position, principal, hash: *hash, since_ms: now_ms, by, ends_ms };
                 with.create(token, *lives_ms, grants)?
             }
             AccessChange::RevokeToken { number } => with.revoke(|token| token.number == *number),
@@ -36,10 +35,12 @@ impl Access {
                 with.roles_of.remove(principal);
                 with.revoke(|token| token.principal == *principal)
             }
+            AccessChange::Allow { principal, .. } | AccessChange::Roles { principal, .. }
+                if !is_principal(principal) =>
+            {
+                return bad_argument();
+            }
             AccessChange::Allow { principal, grants } => {
-                if !is_principal(principal) {
-                    return bad_argument();
-                }
                 with.allow(principal, grants)?;
                 json!({ "principal": principal, "allow": with.shown(principal) })
             }
@@ -48,12 +49,7 @@ impl Access {
                 json!({ "principal": principal, "allow": with.shown(principal) })
             }
             AccessChange::Role { role, grants } => with.set_role(role, grants)?,
-            AccessChange::Roles { principal, roles } => {
-                if !is_principal(principal) {
-                    return bad_argument();
-                }
-                with.give(principal, &roles.0)?
-            }
+            AccessChange::Roles { principal, roles } => with.give(principal, &roles.0)?,
             // Nobody's rights change.
             AccessChange::Quota { .. } => return bad_argument(),
             AccessChange::Set { closed } => {
@@ -61,14 +57,18 @@ impl Access {
                 json!({ "access": if *closed { "closed" } else { "open" } })
             }
         };
-        // Nobody locks himself out; a member's own token is a way back.
-        let closes = with.closed && !self.closed;
-        let is_safe = with.has_lasting_admin() || (!closes && !self.has_lasting_admin());
-        if with.closed && !is_safe && caller.principal.authority != Authority::Root {
+        if !self.may_become(&with, caller) {
             return refuse("forbidden");
         }
         *self = with;
         Ok(answer)
+    }
+
+    /// Nobody locks himself out; a member's own token is a way back.
+    fn may_become(&self, with: &Self, caller: &Caller) -> bool {
+        let closes = with.closed && !self.closed;
+        let is_safe = with.has_lasting_admin() || (!closes && !self.has_lasting_admin());
+        !with.closed || is_safe || caller.principal.authority == Authority::Root
     }
 
     /// Whether a token without an end administers everything.
