@@ -348,7 +348,7 @@ fn quotas_and_roles_are_set_and_shown_by_the_command_line_and_last_over_a_restar
     by_admin(&group, &["access", "quota", "--principal", "ci", "--calls-per-second", "1"]);
     let fields = bearer(&ci);
     let address = &group.addresses()[0];
-    let call = || exchange(address, "POST", "/v1/objects/counter/team/a/increment", &fields, "");
+    let call = || exchange(address, "POST", "/v1/objects/counter/team%2Fa/increment", &fields, "");
     let refused = (0..50).map(|_| call()).find(|(status, _)| *status == 429).expect("too many calls");
     assert!(refused.1.contains("problem:rate") && refused.1.contains("retry_after_ms"), "{}", refused.1);
     assert!(refused.1.to_lowercase().contains("retry-after: 1"), "{}", refused.1);

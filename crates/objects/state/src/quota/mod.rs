@@ -1,7 +1,7 @@
 //! Quotas: how much a namespace, or a principal, may have of a group.
 //!
 //! # Interface
-//! [`judged()`] carries out a piece of work, and refuses it (`quota`) if it makes somebody have more than he may. [`settle`] takes
+//! [`judged()`] carries out a piece of work, and refuses it (`quota`) if it makes somebody have more than he may. [`settle()`] takes
 //! account of what a command has changed so far. [`perform()`] sets quotas, [`count_some`] counts what was there before one was set.
 //!
 //! # What counts
@@ -17,7 +17,7 @@
 //! # What is kept
 //! Quotas and what is used are records, and so is what each object of such a namespace has ([`records::Metered`]): snapshots, joins
 //! and the digest have nothing new, and what is refused is taken back with the rest. What is used follows from the changes of records
-//! alone: [`settle`] reads what the store notes for a rollback anyway. So no type and no command can forget to count.
+//! alone: [`settle()`] reads what the store notes for a rollback anyway. So no type and no command can forget to count.
 //!
 //! # Invariants
 //! - *Right*: what is used is the sum of what there is. A loader counts it again (`sound`).
