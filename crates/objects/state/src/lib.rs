@@ -40,7 +40,7 @@
 //! | O26 a migration is whole, or is not | `user/migrate.rs`: nothing of the object changes before its second run has ended |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O28 one group for each slot | `placement.rs`: what is another group's is refused at its position |
-//! | O31 bounds | [`limits`] |
+//! | O31 bounds | [`limits`]; `quota` bounds what a namespace or a principal has |
 //! | O32 access | `access` judges each command at its position, by the principal and the token that it carries |
 //!
 //! # Walks
