@@ -118,6 +118,8 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("POST", "/v1/access/open", ""),
     ("POST", "/v1/access/allow", "{\"principal\":\"anonymous\",\"allow\":\"*:*\"}"),
     ("POST", "/v1/access/deny", "{\"principal\":\"admin\"}"),
+    ("POST", "/v1/access/quota", "{\"namespace\":\"team\",\"objects\":0}"),
+    ("POST", "/v1/access/role", "{\"role\":\"all\",\"allow\":\"*:*\"}"),
     ("GET", "/v1/tokens", ""),
     ("POST", "/v1/tokens", "{\"name\":\"eve\",\"allow\":\"*:admin\"}"),
     ("DELETE", "/v1/tokens/1", ""),
@@ -313,4 +315,47 @@ fn until(stream: &mut BufReader<TcpStream>, wanted: &str) {
         line.clear();
         assert!(stream.read_line(&mut line).unwrap() > 0, "it ended without `{wanted}`");
     }
+}
+
+#[test]
+fn quotas_and_roles_are_set_and_shown_by_the_command_line_and_last_over_a_restart() {
+    let folder = Folder::new();
+    let (mut group, admin) = closed(1, &folder);
+    let by_admin = |group: &Group, arguments: &[&str]| must(group, Some(&admin), arguments);
+    let ci = by_admin(&group, &["token", "create", "--name", "ci"]);
+    assert!(must_not(&group, Some(&ci), &["call", "counter/team/a", "increment"]).contains("forbidden"));
+    let role = by_admin(&group, &["access", "role", "callers", "counter/*:call,query"]);
+    assert_eq!(role, "role callers: counter/*:query,call");
+    assert_eq!(by_admin(&group, &["access", "roles", "ci", "callers"]), "ci: callers");
+    let quota = by_admin(&group, &["access", "quota", "--namespace", "team", "--objects", "1"]);
+    assert!(quota.contains("namespace team") && quota.contains("objects"), "{quota}");
+    must(&group, Some(&ci), &["call", "counter/team/a", "increment"]);
+    let full = must_not(&group, Some(&ci), &["call", "counter/team/b", "increment"]);
+    assert!(full.contains("quota: the quota of namespace `team` is 1 objects; 1 are used"), "{full}");
+    group.kill(0);
+    group.restart_all();
+    let shown = by_admin(&group, &["access", "quota", "--json"]);
+    assert!(shown.contains("\"namespace\": \"team\"") && shown.contains("\"objects\": 1"), "{shown}");
+    let shown = by_admin(&group, &["access", "show"]);
+    assert!(shown.contains("callers") && shown.contains("counter/*:query,call"), "{shown}");
+    assert!(must_not(&group, Some(&ci), &["call", "counter/team/b", "increment"]).contains("quota"));
+    // The administrator, too; and he may raise it.
+    assert!(must_not(&group, Some(&admin), &["call", "counter/team/b", "increment"]).contains("quota"));
+    let removed = by_admin(&group, &["access", "quota", "--namespace", "team", "--remove"]);
+    assert_eq!(removed, "namespace team has no quota");
+    must(&group, Some(&ci), &["call", "counter/team/b", "increment"]);
+    // Calls a second, before they are in the log.
+    by_admin(&group, &["access", "quota", "--principal", "ci", "--calls-per-second", "1"]);
+    let fields = bearer(&ci);
+    let address = &group.addresses()[0];
+    let call = || exchange(address, "POST", "/v1/objects/counter/team%2Fa/increment", &fields, "");
+    let refused = (0..50).map(|_| call()).find(|(status, _)| *status == 429).expect("too many calls");
+    assert!(refused.1.contains("problem:rate") && refused.1.contains("retry_after_ms"), "{}", refused.1);
+    assert!(refused.1.to_lowercase().contains("retry-after: 1"), "{}", refused.1);
+    by_admin(&group, &["access", "quota", "--principal", "ci", "--remove"]);
+    assert_eq!(by_admin(&group, &["access", "roles", "ci"]), "ci: no roles");
+    assert!(must_not(&group, Some(&ci), &["call", "counter/team/a", "increment"]).contains("forbidden"));
+    assert_eq!(by_admin(&group, &["access", "role", "callers", "--remove"]), "role callers: no rights");
+    let nobody = must_not(&group, Some(&admin), &["access", "quota", "--objects", "1"]);
+    assert!(nobody.contains("--namespace"), "{nobody}");
 }

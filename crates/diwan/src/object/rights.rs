@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::access::{AccessArguments, Request, escaped};
-use crate::log::failure::Done;
+use crate::log::failure::{Done, Failure};
 use crate::table;
 
 /// Commands of rights.
@@ -22,6 +22,12 @@ pub(crate) enum RightsCommand {
     Allow(GrantArguments),
     /// Take rights from a principal; without any, all. What waits by them ends.
     Deny(DenyArguments),
+    /// Set the rights of a role, all that it has from now on. What waits by those that it loses ends.
+    Role(RoleArguments),
+    /// Set the roles of a principal, all that it has from now on; without any it has none.
+    Roles(RolesArguments),
+    /// Set how much a namespace, or a principal, may have; without limits show the quotas, and what is used of them.
+    Quota(QuotaArguments),
 }
 
 #[derive(Debug, Args)]
@@ -66,6 +72,98 @@ pub(crate) struct DenyArguments {
     access: AccessArguments,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct RoleArguments {
+    /// Its name.
+    role: String,
+
+    /// `lock/build:*`, `queue/*:put,query`.
+    #[arg(value_name = "TYPE/NAME:RIGHT,..", required_unless_present = "remove")]
+    rights: Vec<String>,
+
+    /// Remove the role, from its principals too.
+    #[arg(long, conflicts_with = "rights")]
+    remove: bool,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolesArguments {
+    /// The principal.
+    principal: String,
+
+    /// Names of roles [default: none].
+    #[arg(value_name = "ROLE")]
+    roles: Vec<String>,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QuotaArguments {
+    /// Of the objects whose names begin with this and a slash.
+    #[arg(long, value_name = "NAME", conflicts_with = "principal")]
+    namespace: Option<String>,
+
+    /// Of the sessions and waiting calls of this principal.
+    #[arg(long, value_name = "NAME")]
+    principal: Option<String>,
+
+    /// Objects of the namespace.
+    #[arg(long, value_name = "N")]
+    objects: Option<u64>,
+
+    /// Bytes of its objects, with what each record takes.
+    #[arg(long, value_name = "N")]
+    bytes: Option<u64>,
+
+    /// Calls that wait.
+    #[arg(long, value_name = "N")]
+    waiters: Option<u64>,
+
+    /// Sessions that the principal has open.
+    #[arg(long, value_name = "N")]
+    sessions: Option<u64>,
+
+    /// Calls and queries that each member lets in within a second.
+    #[arg(long, value_name = "N")]
+    calls_per_second: Option<u64>,
+
+    /// Take the quota away.
+    #[arg(long, conflicts_with_all = ["objects", "bytes", "waiters", "sessions", "calls_per_second"])]
+    remove: bool,
+
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    access: AccessArguments,
+}
+
+impl QuotaArguments {
+    /// What is to be set: those limits that are named, and no others.
+    fn limits(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("objects", self.objects),
+            ("bytes", self.bytes),
+            ("waiters", self.waiters),
+            ("sessions", self.sessions),
+            ("calls_per_second", self.calls_per_second),
+        ];
+        all.into_iter().filter_map(|(name, limit)| Some((name, limit?))).collect()
+    }
+
+    /// Whose quota is meant.
+    fn of(&self) -> Option<(&'static str, &str)> {
+        let namespace = self.namespace.as_deref().map(|name| ("namespace", name));
+        namespace.or_else(|| self.principal.as_deref().map(|name| ("principal", name)))
+    }
+}
+
 /// Runs one.
 pub(super) fn run(command: &RightsCommand, out: &mut impl Write) -> Done {
     match command {
@@ -84,7 +182,80 @@ pub(super) fn run(command: &RightsCommand, out: &mut impl Write) -> Done {
             };
             change(access, "deny", &body, out)
         }
+        RightsCommand::Role(arguments) => {
+            let RoleArguments { role, rights, remove: _, access } = arguments;
+            let body = json!({ "role": role, "allow": rights }).to_string();
+            let reply = access.ask(&post("/v1/access/role".into(), &body))?;
+            writeln!(out, "role {role}: {}", shown(&reply.body["allow"]))?;
+            Ok(())
+        }
+        RightsCommand::Roles(arguments) => {
+            let RolesArguments { principal, roles, access } = arguments;
+            let body = json!({ "principal": principal, "roles": roles }).to_string();
+            let reply = access.ask(&post("/v1/access/role".into(), &body))?;
+            writeln!(out, "{principal}: {}", words(&reply.body["roles"], "no roles"))?;
+            Ok(())
+        }
+        RightsCommand::Quota(arguments) => quota(arguments, out),
     }
+}
+
+fn quota(arguments: &QuotaArguments, out: &mut impl Write) -> Done {
+    let limits = arguments.limits();
+    if limits.is_empty() && !arguments.remove {
+        return show_quotas(arguments, out);
+    }
+    let Some((word, name)) = arguments.of() else {
+        return Err(Failure::hinted(
+            "it is not said whose quota is set",
+            "name a namespace (`--namespace team`) or a principal (`--principal ci`)",
+        ));
+    };
+    let mut body = json!({ word: name });
+    for (name, limit) in limits {
+        body[name] = json!(limit);
+    }
+    let body = body.to_string();
+    let reply = arguments.access.ask(&post("/v1/access/quota".into(), &body))?;
+    match arguments.json {
+        true => writeln!(out, "{:#}", reply.body)?,
+        false if arguments.remove => writeln!(out, "{word} {name} has no quota")?,
+        false => write_quotas(&[reply.body], out)?,
+    }
+    Ok(())
+}
+
+fn show_quotas(arguments: &QuotaArguments, out: &mut impl Write) -> Done {
+    let shown = arguments.access.ask(&Request::get("/v1/access".into()))?.body;
+    let Some(all) = shown["quotas"].as_array() else {
+        return Err(Failure::hinted(
+            "quotas are shown to those who administer",
+            "send a token with the right `*:admin`",
+        ));
+    };
+    let is_meant = |quota: &&Value| arguments.of().is_none_or(|(word, name)| quota[word] == *name);
+    let quotas: Vec<_> = all.iter().filter(is_meant).cloned().collect();
+    if arguments.json {
+        writeln!(out, "{:#}", Value::from(quotas))?;
+        return Ok(());
+    }
+    write_quotas(&quotas, out)
+}
+
+/// A row for each limit that is set.
+fn write_quotas(quotas: &[Value], out: &mut impl Write) -> Done {
+    let mut rows = vec![["QUOTA OF", "WHAT", "USED", "LIMIT"].map(String::from).to_vec()];
+    for quota in quotas {
+        let of = |word: &str| quota[word].as_str().map(|name| format!("{word} {name}"));
+        let whose = of("namespace").or_else(|| of("principal")).unwrap_or_default();
+        let is_counting = if quota["counting"] == true { " and more" } else { "" };
+        for what in ["objects", "bytes", "waiters", "sessions", "calls_per_second"] {
+            let Some(limit) = quota[what].as_u64() else { continue };
+            let used = quota["used"][what].as_u64().map_or_else(|| "-".into(), |used| used.to_string());
+            rows.push(vec![whose.clone(), what.into(), used + is_counting, limit.to_string()]);
+        }
+    }
+    Ok(table::write(out, 0, &rows)?)
 }
 
 /// A request that may be repeated, with a body.
@@ -112,8 +283,12 @@ fn change(access: &AccessArguments, how: &str, body: &Value, out: &mut impl Writ
 }
 
 fn shown(rights: &Value) -> String {
-    let rights: Vec<_> = rights.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if rights.is_empty() { String::from("no rights") } else { rights.join(" ") }
+    words(rights, "no rights")
+}
+
+fn words(list: &Value, none: &str) -> String {
+    let words: Vec<_> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if words.is_empty() { String::from(none) } else { words.join(" ") }
 }
 
 fn show(arguments: &ShowArguments, out: &mut impl Write) -> Done {
@@ -137,11 +312,18 @@ fn show(arguments: &ShowArguments, out: &mut impl Write) -> Done {
     writeln!(out, "access is {}", text("access"))?;
     writeln!(out, "you are {}: {}", text("principal"), shown(&shown_all["allow"]))?;
     if let Some(principals) = shown_all["principals"].as_array() {
-        let head = ["PRINCIPAL", "RIGHTS"].map(String::from).to_vec();
+        let head = ["PRINCIPAL", "ROLES", "RIGHTS"].map(String::from).to_vec();
         let row = |one: &Value| {
-            vec![one["principal"].as_str().unwrap_or_default().to_owned(), shown(&one["allow"])]
+            let principal = one["principal"].as_str().unwrap_or_default().to_owned();
+            vec![principal, words(&one["roles"], "-"), shown(&one["allow"])]
         };
         table::write(out, 0, &std::iter::once(head).chain(principals.iter().map(row)).collect::<Vec<_>>())?;
+    }
+    if let Some(roles) = shown_all["defined_roles"].as_array().filter(|roles| !roles.is_empty()) {
+        let head = ["ROLE", "RIGHTS"].map(String::from).to_vec();
+        let row =
+            |one: &Value| vec![one["role"].as_str().unwrap_or_default().to_owned(), shown(&one["allow"])];
+        table::write(out, 0, &std::iter::once(head).chain(roles.iter().map(row)).collect::<Vec<_>>())?;
     }
     Ok(())
 }

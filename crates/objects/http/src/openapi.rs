@@ -205,6 +205,8 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
     ("/access/close", &[("post", "Close access: rights are looked at")]),
     ("/access/allow", &[("post", "Give a principal rights")]),
     ("/access/deny", &[("post", "Take rights from a principal")]),
+    ("/access/role", &[("post", "Set the rights of a role, or the roles of a principal")]),
+    ("/access/quota", &[("post", "Set how much a namespace or a principal may have")]),
     (
         "/tokens",
         &[("get", "List the tokens, without their secrets"), ("post", "Create a token, which is shown once")],

@@ -65,6 +65,8 @@ pub(crate) enum ChangeAccess {
     Close,
     Allow,
     Deny,
+    Quota,
+    Role,
 }
 
 /// A route, and the name of the type that it is about if that is none of the built-in ones: the core knows its number.
@@ -240,6 +242,8 @@ fn of_access(method: &str, segments: &[&str]) -> Result<Route, Fault> {
         ["close"] => ChangeAccess::Close,
         ["allow"] => ChangeAccess::Allow,
         ["deny"] => ChangeAccess::Deny,
+        ["quota"] => ChangeAccess::Quota,
+        ["role"] => ChangeAccess::Role,
         _ => return Err(Fault::no_such_route()),
     };
     only_post(method, Route::ChangeAccess(how))

@@ -5,7 +5,9 @@ mod world;
 
 use objects_http::{Edge, EdgeConfig, HttpRequest, Note, Say, hash_of_token};
 use objects_replica::edge::{Question, Request, origin_of};
-use objects_state::{AccessChange, Authority, Command, Identity, Outcome, Principal, Problem, Slug};
+use objects_state::{
+    AccessChange, Authority, Command, Identity, Outcome, Principal, Problem, QuotaLimits, QuotaOf, Slug,
+};
 use world::{Headers, SESSION, World, done, header, json, slug};
 
 const TOKEN: &str = "diwan_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -55,6 +57,8 @@ const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/v1/access", ""),
     ("POST", "/v1/access/close", ""),
     ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":\"lock/a:*\"}"),
+    ("POST", "/v1/access/quota", "{\"namespace\":\"team\",\"objects\":3}"),
+    ("POST", "/v1/access/role", "{\"role\":\"deployers\",\"allow\":\"lock/a:*\"}"),
     ("GET", "/v1/tokens", ""),
     ("GET", "/v1/backup", ""),
     ("POST", "/v1/tokens", "{\"name\":\"ci\"}"),
@@ -190,6 +194,24 @@ fn rights_are_changed_by_their_routes() {
     assert_eq!(asked("DELETE", "/v1/tokens/17", ""), AccessChange::RevokeToken { number: 17 });
     let revoked = asked("DELETE", "/v1/principals/object:hits%2Fa", "");
     assert_eq!(revoked, AccessChange::RevokePrincipal { principal: "object:hits/a".into() });
+    let body = "{\"role\":\"deployers\",\"allow\":[\"lock/a:*\"]}";
+    let AccessChange::Role { role, grants } = asked("POST", "/v1/access/role", body) else { panic!() };
+    assert_eq!((role.as_str(), texts(&grants)), ("deployers", vec!["lock/a:*".into()]));
+    let body = "{\"principal\":\"ci\",\"roles\":[\"deployers\",\"b\"]}";
+    let AccessChange::Roles { principal, roles } = asked("POST", "/v1/access/role", body) else { panic!() };
+    assert_eq!((principal.as_str(), roles.0), ("ci", vec!["deployers".to_owned(), "b".to_owned()]));
+    let AccessChange::Roles { roles, .. } = asked("POST", "/v1/access/role", "{\"principal\":\"ci\"}") else {
+        panic!()
+    };
+    assert!(roles.0.is_empty(), "none");
+    let body = "{\"namespace\":\"team\",\"objects\":10,\"bytes\":null,\"calls_per_second\":5}";
+    let AccessChange::Quota { of, limits } = asked("POST", "/v1/access/quota", body) else { panic!() };
+    assert_eq!(of, QuotaOf::Namespace("team".into()));
+    let (objects, calls_per_second) = (Some(10), Some(5));
+    assert_eq!(limits, QuotaLimits { objects, calls_per_second, ..QuotaLimits::default() });
+    let none = asked("POST", "/v1/access/quota", "{\"principal\":\"ci\"}");
+    let of = QuotaOf::Principal("ci".into());
+    assert_eq!(none, AccessChange::Quota { of, limits: QuotaLimits::default() });
     let shown = World::new().asked("GET", "/v1/access?after=ann", &[], "");
     assert!(matches!(shown, Request::Query { question: Question::Access { after: Some(_) }, .. }));
     let listed = World::new().asked("GET", "/v1/tokens", &[], "");
@@ -205,6 +227,16 @@ fn what_is_no_change_of_rights_is_refused_with_the_field() {
         ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":[1]}", 400),
         ("POST", "/v1/access/allow", "{\"principal\":\"a\",\"allow\":[],\"x\":1}", 400),
         ("POST", "/v1/access/close", "{\"force\":true}", 400),
+        ("POST", "/v1/access/role", "", 400),
+        ("POST", "/v1/access/role", "{\"role\":\"a\",\"roles\":[]}", 400),
+        ("POST", "/v1/access/role", "{\"principal\":\"a\",\"roles\":[1]}", 400),
+        ("POST", "/v1/access/role", "{\"role\":\"a\",\"allow\":[\"lock\"]}", 400),
+        ("POST", "/v1/access/quota", "", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"principal\":\"b\"}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"objects\":-1}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"objects\":\"1\"}", 400),
+        ("POST", "/v1/access/quota", "{\"namespace\":\"a\",\"locks\":1}", 400),
+        ("GET", "/v1/access/quota", "", 405),
         ("POST", "/v1/tokens", "{\"allow\":[\"lock/a:*\"]}", 400),
         ("POST", "/v1/tokens", "{\"name\":\"a\",\"token\":\"x\"}", 400),
         ("DELETE", "/v1/tokens/ci", "", 400),

@@ -95,6 +95,7 @@ mod message;
 mod moments;
 mod of_type;
 pub mod query;
+mod rates;
 mod readiness;
 pub mod revival;
 mod sessions;
@@ -136,6 +137,9 @@ pub const DISAGREED_LEVEL: u32 = 8;
 
 /// The feature level from which on versions whose creations kill members create no more objects, until they are released.
 pub const CREATIONS_LEVEL: u32 = 9;
+
+/// The feature level from which on there are quotas and roles.
+pub const QUOTAS_LEVEL: u32 = 9;
 
 /// How many bytes a message of another member may have that begins like this: see
 /// [`consensus_replica::peer_message_bytes_max`].

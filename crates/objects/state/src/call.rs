@@ -14,6 +14,7 @@ use crate::limits::REPLY_BYTES_MAX;
 use crate::object::{self, Claim, Ctx, Live};
 use crate::placement;
 use crate::problem::{Outcome, Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::session;
@@ -40,7 +41,7 @@ fn hash_of(caller: &Caller, object: &ObjectName, invocations: &[Invocation], is_
 
 pub(crate) fn call(core: &mut Core, call: &Call) {
     let hash = hash_of(&call.caller, &call.object, core::slice::from_ref(&call.invocation), false);
-    once(core, &call.caller, hash, |core| carry_out(core, call, hash));
+    once(core, &call.caller, hash, |core| quota::judged(core, |core| carry_out(core, call, hash)));
 }
 
 /// Carries out a call that nobody waits for, or takes it back.
@@ -157,7 +158,7 @@ fn batch_of<K: Builtin>(core: &mut Core, batch: &Batch) -> Result<Answer, Proble
         let done = if bytes > REPLY_BYTES_MAX {
             Err(Problem::new(Slug::TooLarge, "the results of the calls before are too long"))
         } else {
-            one_of_batch::<K>(core, batch, invocation, &claim)
+            quota::judged(core, |core| one_of_batch::<K>(core, batch, invocation, &claim))
         };
         let result = match done {
             Ok(result) => Reply::new().raw("result", &result).finish(),
@@ -232,16 +233,25 @@ pub(crate) fn create(core: &mut Core, caller: &Caller, object: &ObjectName, args
     let hash = request::hash(&[&encoded(object), b"create", args]);
     once(core, caller, hash, |core| {
         access::judge(core, &caller.principal, &Act::Create(object))?;
-        if types::is_user(object.kind) {
-            return user::create(
-                core,
-                (object, args),
-                (caller.origin, hash),
-                &Claim::of(core, caller, asked::CREATION),
-            );
-        }
-        dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
+        quota::judged(core, |core| created(core, caller, (object, args), hash))
     });
+}
+
+fn created(
+    core: &mut Core,
+    caller: &Caller,
+    (object, args): (&ObjectName, &[u8]),
+    hash: u64,
+) -> Result<Answer, Problem> {
+    if types::is_user(object.kind) {
+        return user::create(
+            core,
+            (object, args),
+            (caller.origin, hash),
+            &Claim::of(core, caller, asked::CREATION),
+        );
+    }
+    dispatch!(object.kind, K => create_of::<K>(core, object, args), else Err(no_such_type()))
 }
 
 pub(crate) fn create_of<K: Builtin>(

@@ -14,6 +14,7 @@ use crate::key::{self, ENTRY_HEAD, Key, kind, table};
 use crate::object::Header;
 use crate::place::{ReplyRef, TicketAt};
 use crate::placement;
+use crate::quota;
 use crate::request::{Kept, Remembered};
 use crate::session::Session;
 use crate::ticket::{self, Ticket};
@@ -80,12 +81,18 @@ pub(crate) fn sound(core: &Core) -> Sound {
     }
     let (versions, pages) = user::tally(core, tally.spaces.values())?;
     types::sound(core, &versions, pages)?;
+    parts(core)?;
+    totals(core, &tally)
+}
+
+/// What is looked at by those who write it.
+fn parts(core: &Core) -> Sound {
     user::sound_messages(core)?;
     ended::sound(core)?;
     user::long::sound(core)?;
     access::sound(core)?;
     placement::sound(core)?;
-    totals(core, &tally)
+    quota::sound(core)
 }
 
 /// Whether records of that kind are looked at together, by those who write them.
@@ -96,7 +103,7 @@ const fn has_own_check(kind: u8) -> bool {
             | kind::STOPPED
             | kind::OF_BYTES
             | kind::MESSAGE..=kind::OCCUPIED
-            | kind::CLOSED..=kind::PRINCIPAL_WAITS
+            | kind::CLOSED..=kind::ROLES_OF
             | kind::SLOTS
     )
 }
@@ -140,6 +147,7 @@ fn entry(core: &Core, tally: &mut Tally, key: &[u8], value: &[u8]) -> Sound {
             must(core.read::<ObjectName>(&key).as_ref() == Some(object), "check: a timer without a deadline")
         }
         table::TICKET => queued(core, tally, space, key, value),
+        table::METERED => must(quota::is_readable(value), "check: what is counted of an object"),
         own => {
             let readable = dispatch!(object.kind, K => K::is_readable(own, value), else false);
             must(readable, "check: a record that its type cannot read")

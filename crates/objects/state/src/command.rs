@@ -793,6 +793,27 @@ mod tests {
             Command::Access { caller: by_token.clone(), change: AccessChange::RevokeToken { number: 300 } },
             Command::Access {
                 caller: by_token.clone(),
+                change: AccessChange::Role {
+                    role: "deployers".into(),
+                    grants: vec!["lock/b*:*".parse().unwrap()],
+                },
+            },
+            Command::Access {
+                caller: by_token.clone(),
+                change: AccessChange::Roles {
+                    principal: "ci".into(),
+                    roles: crate::RoleNames(vec!["deployers".into()]),
+                },
+            },
+            Command::Access {
+                caller: by_token.clone(),
+                change: AccessChange::Quota {
+                    of: crate::QuotaOf::Namespace("team".into()),
+                    limits: crate::QuotaLimits { objects: Some(300), ..Default::default() },
+                },
+            },
+            Command::Access {
+                caller: by_token.clone(),
                 change: AccessChange::RevokePrincipal { principal: "ci".into() },
             },
             Command::Access {

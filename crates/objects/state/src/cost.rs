@@ -8,7 +8,9 @@ use crate::access;
 use crate::asked;
 use crate::command::Command;
 use crate::key;
-use crate::limits::{DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX, TICKETS_PER_PRINCIPAL_MAX};
+use crate::limits::{
+    COUNTED_PER_TICK, DEADLINES_PER_TICK, MODULE_BYTES_MAX, REPLY_BYTES_MAX, TICKETS_PER_PRINCIPAL_MAX,
+};
 use crate::object::Header;
 use crate::rights::AccessChange;
 use crate::state::State;
@@ -69,9 +71,20 @@ impl State {
                 u64::from(asked::count_of(&self.core, principal))
             }
             AccessChange::RevokeToken { .. } => u64::from(TICKETS_PER_PRINCIPAL_MAX),
-            AccessChange::Set { closed: true } => self.counts()[2],
+            AccessChange::Set { closed: true } | AccessChange::Role { .. } => self.counts()[2],
+            AccessChange::Roles { principal, .. } if !access::may_concern_all(principal) => {
+                u64::from(asked::count_of(&self.core, principal))
+            }
+            AccessChange::Roles { .. } => self.counts()[2],
+            AccessChange::Quota { .. } => self.looks_at(),
             _ => 0,
         }
+    }
+
+    /// What a new quota counts: sessions and waiting calls, or records. To look at one takes a tenth of ending it.
+    fn looks_at(&self) -> u64 {
+        let [_, sessions, tickets, _] = self.counts();
+        (sessions + tickets).max(COUNTED_PER_TICK as u64) / 10
     }
 
     /// What modules take: their runs, and the bytes of whole ones.

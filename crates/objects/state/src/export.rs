@@ -14,6 +14,7 @@ use crate::key::{self, table};
 use crate::limits::{EXPORT_BYTES_MAX, IMPORT_CALLS_MAX, IMPORT_ITEMS_MAX, IMPORT_WRITTEN_MAX};
 use crate::object::{Live, View};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request;
 use crate::script::Script;
@@ -89,18 +90,26 @@ pub(crate) fn import(
             let detail = "there is an object of that name: delete it first, or import under another name";
             return Err(Problem::new(Slug::Exists, detail));
         }
-        match content {
-            Content::State { .. } if !types::is_user(object.kind) => Err(wrong_content()),
-            Content::State { description, state } => user::import(core, object, description, state),
-            Content::Calls { .. } if types::is_user(object.kind) => Err(wrong_content()),
-            Content::Calls { arguments, calls } => {
-                let first = core.meta.position;
-                let made = dispatch!(object.kind, K => import_of::<K>(core, (caller, object), arguments, calls), else Err(no_such_type()));
-                // Of one that is refused nothing is left, no position either.
-                made.inspect_err(|_| core.meta.position = first)
-            }
-        }
+        let first = core.meta.position;
+        let made = quota::judged(core, |core| made(core, (caller, object), content));
+        // Of one that is refused nothing is left, no position either.
+        made.inspect_err(|_| core.meta.position = first)
     });
+}
+
+fn made(
+    core: &mut Core,
+    (caller, object): (&Caller, &ObjectName),
+    content: &Content,
+) -> Result<Answer, Problem> {
+    match content {
+        Content::State { .. } if !types::is_user(object.kind) => Err(wrong_content()),
+        Content::State { description, state } => user::import(core, object, description, state),
+        Content::Calls { .. } if types::is_user(object.kind) => Err(wrong_content()),
+        Content::Calls { arguments, calls } => {
+            dispatch!(object.kind, K => import_of::<K>(core, (caller, object), arguments, calls), else Err(no_such_type()))
+        }
+    }
 }
 
 fn wrong_content() -> Problem {

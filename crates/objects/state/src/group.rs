@@ -9,6 +9,7 @@ use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine, VersionHash};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
+use crate::quota;
 use crate::rights::Table;
 use crate::runs::Runs;
 use crate::slots::SlotTable;
@@ -72,6 +73,10 @@ pub(crate) struct Core {
     pub(crate) access: Table,
     /// Which objects are this group's; as the record says.
     pub(crate) slots: SlotTable,
+    /// How much somebody may have, as calls look it up; made from the records.
+    pub(crate) quotas: quota::Table,
+    /// How many changes of the running command are part of what is used; no part of the state.
+    pub(crate) settled: usize,
     /// What a record is written in before it is stored.
     scratch: Vec<u8>,
 }
@@ -123,11 +128,13 @@ pub(crate) struct CoreMark {
     store: Mark,
     meta: Meta,
     effects: usize,
+    settled: usize,
 }
 
 impl Core {
     pub(crate) fn mark(&self) -> CoreMark {
-        CoreMark { store: self.store.mark(), meta: self.meta, effects: self.out.len() }
+        let (store, effects) = (self.store.mark(), self.out.len());
+        CoreMark { store, meta: self.meta, effects, settled: self.settled }
     }
 
     /// Takes back all that happened since, but for the positions that were used.
@@ -135,6 +142,7 @@ impl Core {
         self.store.rollback(mark.store);
         self.meta = Meta { position: self.meta.position, ..mark.meta };
         self.out.truncate(mark.effects);
+        self.settled = mark.settled;
     }
 
     /// Whether runs of modules have slices of fuel, behind which they go on beside the commands.

@@ -2,6 +2,7 @@
 
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
+use crate::quota::QuotaOf;
 use crate::source::Process;
 use crate::version::VersionHash;
 
@@ -74,6 +75,16 @@ pub(crate) mod kind {
     pub(crate) const PRINCIPAL_TICKET: u8 = 43;
     /// How many of those a principal has, by its name.
     pub(crate) const PRINCIPAL_WAITS: u8 = 44;
+    /// A quota, by whose it is and the name.
+    pub(crate) const QUOTA: u8 = 45;
+    /// What is used of it, likewise.
+    pub(crate) const QUOTA_USAGE: u8 = 46;
+    /// How far the objects of a namespace have been counted, by its name.
+    pub(crate) const QUOTA_WALK: u8 = 47;
+    /// A role, by its name.
+    pub(crate) const ROLE: u8 = 48;
+    /// The roles of a principal, by its name.
+    pub(crate) const ROLES_OF: u8 = 49;
     /// Which slots are this group's: one record, from feature level 8 on.
     pub(crate) const SLOTS: u8 = 50;
 }
@@ -88,6 +99,8 @@ pub(crate) mod table {
     pub(crate) const TIMER: u8 = 2;
     /// Calls that wait, by queue.
     pub(crate) const TICKET: u8 = 3;
+    /// What is counted of the object for its namespace's quota: one record, if there is one.
+    pub(crate) const METERED: u8 = 4;
     pub(crate) const OWN: u8 = 16;
 }
 
@@ -256,6 +269,14 @@ pub(crate) fn rights(principal: &str) -> Key {
     of(&[&[kind::RIGHTS][..], principal.as_bytes()])
 }
 
+pub(crate) fn role(name: &str) -> Key {
+    of(&[&[kind::ROLE][..], name.as_bytes()])
+}
+
+pub(crate) fn roles_of(principal: &str) -> Key {
+    of(&[&[kind::ROLES_OF][..], principal.as_bytes()])
+}
+
 pub(crate) fn principal_tickets(principal: &str) -> Key {
     let length = (principal.len() as u16).to_be_bytes();
     of(&[&[kind::PRINCIPAL_TICKET][..], &length, principal.as_bytes()])
@@ -267,6 +288,22 @@ pub(crate) fn principal_ticket(principal: &str, ticket: u64) -> Key {
 
 pub(crate) fn principal_waits(principal: &str) -> Key {
     of(&[&[kind::PRINCIPAL_WAITS][..], principal.as_bytes()])
+}
+
+pub(crate) fn quota(of: &QuotaOf) -> Key {
+    self::of(&[&[kind::QUOTA, of.class()][..], of.name().as_bytes()])
+}
+
+pub(crate) fn usage(of: &QuotaOf) -> Key {
+    self::of(&[&[kind::QUOTA_USAGE, of.class()][..], of.name().as_bytes()])
+}
+
+pub(crate) fn quota_walk(namespace: &str) -> Key {
+    of(&[&[kind::QUOTA_WALK][..], namespace.as_bytes()])
+}
+
+pub(crate) fn metered(space: u64) -> Key {
+    entry(space, table::METERED, &[])
 }
 
 /// The grave of all records of spaces whose keys begin so.

@@ -40,7 +40,7 @@
 //! | O26 a migration is whole, or is not | `user/migrate.rs`: nothing of the object changes before its second run has ended |
 //! | O27 no version runs before it is ready | `types/verdict.rs`: what the members' engines say is a command of the log |
 //! | O28 one group for each slot | `placement.rs`: what is another group's is refused at its position |
-//! | O31 bounds | [`limits`] |
+//! | O31 bounds | [`limits`]; `quota` bounds what a namespace or a principal has |
 //! | O32 access | `access` judges each command at its position, by the principal and the token that it carries |
 //!
 //! # Walks
@@ -132,6 +132,7 @@ mod place;
 mod placement;
 mod principal;
 mod problem;
+mod quota;
 mod ranges;
 mod reply;
 mod request;
@@ -170,9 +171,10 @@ pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use principal::{ANONYMOUS, Authority, Principal, ROOT, TokenNumber};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
+pub use quota::{QuotaLimits, QuotaOf};
 pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
-pub use rights::{AccessChange, Grant, GrantError, Rights};
+pub use rights::{AccessChange, Grant, GrantError, Rights, RoleNames};
 pub use runs::Ran;
 pub use scan::SnapshotProgress;
 pub use session::Session;

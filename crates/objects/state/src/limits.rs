@@ -168,5 +168,25 @@ pub const GRANT_BYTES_PER_PRINCIPAL_MAX: usize = 16 << 10;
 pub const METHODS_PER_GRANT_MAX: usize = 32;
 /// Waiting calls of a principal that are found by it: they may all end at one position.
 pub const TICKETS_PER_PRINCIPAL_MAX: u32 = 10_000;
+/// Roles of a group.
+pub const ROLES_MAX: usize = 64;
+/// Roles of a principal.
+pub const ROLES_PER_PRINCIPAL_MAX: usize = 16;
+/// Quotas of principals and namespaces.
+pub const QUOTAS_MAX: usize = 1_000;
+/// What a quota may allow at the most, of whatever it is.
+pub const QUOTA_MAX: u64 = 1 << 50;
+/// Calls that a quota may let in within a second.
+pub const CALLS_PER_SECOND_MAX: u64 = 1_000_000;
+/// Bytes of a namespace's name.
+pub const NAMESPACE_BYTES_MAX: usize = 63;
+/// Records that a tick counts for new quotas of namespaces; the object that goes beyond is counted as a whole.
+pub const COUNTED_PER_TICK: usize = 10_000;
+/// A call that adds no entry, and at most so many bytes, may use the reserve behind a quota of bytes.
+pub const QUOTA_SMALL_BYTES: u64 = 64;
+/// The reserve is this part of the quota,
+pub const QUOTA_RESERVE_SHARE: u64 = 16;
+/// and so many bytes besides.
+pub const QUOTA_RESERVE_BYTES: u64 = 4_096;
 /// Bytes of an event's topic, and of a module's own code of a refusal.
 pub const TOPIC_BYTES_MAX: usize = 255;

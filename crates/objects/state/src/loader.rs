@@ -7,6 +7,7 @@ use crate::codec::{Cursor, Malformed, decoded};
 use crate::group::Head;
 use crate::limits::VALUE_BYTES_MAX;
 use crate::placement;
+use crate::quota;
 use crate::scan::{END, RECORD, VERSION};
 use crate::state::State;
 
@@ -73,6 +74,7 @@ impl Loader {
         }
         access::load(&mut self.state.core);
         placement::load(&mut self.state.core);
+        quota::load(&mut self.state.core);
         check::sound(&self.state.core)?;
         Ok(self.state)
     }

@@ -27,6 +27,7 @@ use crate::place::{ReplyRef, TicketAt};
 use crate::placement;
 use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
+use crate::quota::{self, QuotaOf};
 use crate::reply::Reply;
 use crate::request;
 use crate::rights;
@@ -112,9 +113,15 @@ impl State {
         core::mem::swap(&mut core.out, out);
         perform(core, command);
         user::quarantine_deadly(core);
+        // Of an object that is gone what it had is known until it is swept.
+        quota::settle(core);
         tick::sweep(core, if *command == Command::Tick { SWEPT_PER_TICK } else { SWEPT_PER_COMMAND });
+        quota::settle(core);
+        if *command == Command::Tick && quota::is_counting(core) {
+            quota::count_some(core);
+        }
         core::mem::swap(&mut core.out, out);
-        core.process = None;
+        (core.process, core.settled) = (None, 0);
         core.store.commit() + core.spent
     }
 
@@ -179,8 +186,10 @@ impl State {
     /// records of dead objects are to be removed, or waits whose callers are gone with their member's process.
     #[must_use]
     pub fn next_deadline(&self) -> Option<WallTime> {
-        let has_work =
-            self.core.meta.graves > 0 || user::has_messages(&self.core) || user::long::has_turns(&self.core);
+        let has_work = self.core.meta.graves > 0
+            || user::has_messages(&self.core)
+            || user::long::has_turns(&self.core)
+            || quota::is_counting(&self.core);
         if has_work || orphan::first(&self.core).is_some() {
             return Some(self.stamp());
         }
@@ -579,6 +588,23 @@ impl State {
         self.core.access.changes
     }
 
+    /// Whether a quota bounds calls.
+    #[must_use]
+    pub const fn has_rates(&self) -> bool {
+        self.core.quotas.has_rates()
+    }
+
+    /// How many calls within a second a quota lets in, if it bounds them.
+    #[must_use]
+    pub fn rate_of(&self, of: &QuotaOf) -> Option<u64> {
+        self.core.quotas.rate_of(of)
+    }
+
+    /// The same of all quotas that a call has to do with: by its principal, and by the name of its object.
+    pub fn rates(&self, principal: &str, object: Option<&str>) -> impl Iterator<Item = (QuotaOf, u64)> {
+        self.core.quotas.rates(principal, object)
+    }
+
     /// What is shown to a principal of rights: its own, and to those who administer everybody's behind that name.
     #[must_use]
     pub fn shown_access(&self, principal: &Principal, after: Option<&str>) -> String {
@@ -745,7 +771,9 @@ fn answer(core: &mut Core, caller: &Caller, result: Result<String, Problem>) {
 }
 
 fn open_session(core: &mut Core, caller: &Caller, new: &NewSession) {
-    let result = session::open(core, new, &caller.principal.name).map(|session| {
+    let mark = core.mark();
+    let opened = quota::judged(core, |core| session::open(core, new, &caller.principal.name));
+    let result = opened.inspect_err(|_| core.rollback(mark)).map(|session| {
         Reply::new()
             .text("session", &new.id.to_string())
             .number("generation", u64::from(session.generation))

@@ -18,7 +18,7 @@ use crate::term::{term, term_under};
 type Value = Box<[u8]>;
 
 /// What a record of this size takes beside its bytes, about.
-const RECORD_BYTES: usize = 64;
+pub(crate) const RECORD_BYTES: usize = 64;
 
 /// The records of a group.
 #[derive(Default)]
@@ -89,6 +89,16 @@ impl Store {
             };
         }
         self.terms = mark.terms;
+    }
+
+    /// How many changes the running command has made.
+    pub(crate) const fn changes(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// Its changes behind so many: the keys, and what was there before.
+    pub(crate) fn changes_since(&self, count: usize) -> impl Iterator<Item = (&Key, Option<&[u8]>)> {
+        self.journal.iter().skip(count).map(|(key, old)| (key, old.as_deref()))
     }
 
     /// Bytes that the running command has written, with what each record takes.

@@ -30,6 +30,8 @@ mod imports;
 mod members;
 mod model;
 mod outcome;
+mod quotas;
+mod roles;
 pub mod rules;
 mod world;
 

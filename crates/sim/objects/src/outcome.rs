@@ -43,7 +43,7 @@ pub(crate) fn parsed(text: &str) -> Value {
 }
 
 /// Problems within a result are told by name, effect and position: their words are for people.
-fn plain(value: Value) -> Value {
+pub(crate) fn plain(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(plain).collect(),
         Value::Object(fields) => {
@@ -53,11 +53,19 @@ fn plain(value: Value) -> Value {
             fields
                 .into_iter()
                 .filter(|(name, _)| is_kept(name))
-                .map(|(name, value)| (name, plain(value)))
+                .map(|(name, value)| (name.clone(), known(&name, plain(value))))
                 .collect()
         }
         other => other,
     }
+}
+
+/// How many bytes are used the models do not know.
+fn known(name: &str, mut value: Value) -> Value {
+    if let (Value::Object(fields), "used") = (&mut value, name) {
+        fields.remove("bytes");
+    }
+    value
 }
 
 /// A command in few words.

@@ -15,6 +15,8 @@ use crate::elsewhere::Elsewhere;
 use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
+use crate::quotas::{NAMESPACE, Quotas};
+use crate::roles::Roles;
 use crate::rules::{self, Rules, Seen, Wrong};
 
 /// Simulated milliseconds for each command.
@@ -51,6 +53,7 @@ const FLOORS: &[Floor] = &[
     (24, "snapshots under way", 200),
     (28, "commands about another group's objects", 1_000),
     (31, "objects", 20_000),
+    (31, "quotas", 5_000),
     (31, "refusals", 100),
     (32, "acts by revoked tokens", 300),
     (32, "administrators that stay", 2),
@@ -80,6 +83,8 @@ pub struct ObjectsWorld {
     /// The first state has been loaded from a snapshot: until then only bytes lie between the two.
     is_loaded: bool,
     imports: Option<Imports>,
+    quotas: Option<Quotas>,
+    roles: Option<Roles>,
     book: Book,
     rules: Rules,
     wrongs: Vec<String>,
@@ -96,7 +101,9 @@ impl World for ObjectsWorld {
     fn begin(plan: &Plan) -> Self {
         let mut sim = Simulation::new(Random::new(plan.seed.wrapping_mul(0x9e37_79b9).wrapping_add(1)));
         sim.leave_out(plan.without.clone());
-        let crowd = Crowd::new(&mut sim.random);
+        let mut crowd = Crowd::new(&mut sim.random);
+        let quotas = Quotas::of(plan.seed).filter(|_| crowd.storm().is_none());
+        crowd.namespace = quotas.is_some().then_some(NAMESPACE);
         let ends_ms = sim.now_ms() + plan.faulty_ms;
         let elsewhere = Elsewhere::of(plan.seed);
         let [state, twin] = [elsewhere.table(); 2].map(State::with_slots);
@@ -111,6 +118,8 @@ impl World for ObjectsWorld {
             running: None,
             is_loaded: false,
             imports: Imports::of(plan.seed),
+            quotas,
+            roles: Roles::of(plan.seed),
             book: Book::default(),
             rules: Rules::default(),
             wrongs: Vec::new(),
@@ -120,7 +129,8 @@ impl World for ObjectsWorld {
 
     fn setting(&self) -> String {
         let elsewhere = if self.group.elsewhere.is_nothing() { "" } else { ", slots of another group" };
-        self.crowd.setting() + elsewhere
+        let quotas = if self.quotas.is_some() { ", quotas" } else { "" };
+        self.crowd.setting() + elsewhere + quotas
     }
 
     fn simulation(&self) -> &Simulation {
@@ -139,7 +149,9 @@ impl World for ObjectsWorld {
         if let Some(mut random) = self.sim.strike(1_000) {
             self.pass_time(&mut random);
             let command = self.crowd.next(&mut random, &self.group);
-            let played = self.play(&mut random, &command).and_then(|()| self.import(&mut random));
+            let played = self.play(&mut random, &command);
+            let played =
+                played.and_then(|()| self.import(&mut random)).and_then(|()| self.set_quota(&mut random));
             if let Err(wrong) = played {
                 self.wrongs.push(rules::words(&wrong));
             }
@@ -200,6 +212,38 @@ impl ObjectsWorld {
         }
     }
 
+    /// Now and then somebody may have more, or less.
+    fn set_quota(&mut self, random: &mut Random) -> Result<(), Wrong> {
+        let command = self.quotas.as_mut().and_then(|quotas| quotas.next(&mut self.crowd));
+        command.map_or(Ok(()), |command| self.play(random, &command))?;
+        let command = self.roles.as_mut().and_then(|roles| roles.next(&mut self.crowd));
+        command.map_or(Ok(()), |command| self.play(random, &command))
+    }
+
+    /// What the model says of a command, and whether that is a call which the state refuses for its bytes.
+    fn told(&mut self, command: &Command) -> Result<(Vec<Told>, bool), Wrong> {
+        self.tell(command);
+        self.try_for_bytes(command)?;
+        let is_hinted = self.group.quotas.refused_for_bytes.contains(&true);
+        let told = self.group.apply(self.clock_ms, command);
+        Ok((told, is_hinted && self.group.quotas.refused_for_bytes.is_empty()))
+    }
+
+    /// Which pieces of a command the state refuses for their bytes: tried on a copy, for the model knows nothing of bytes.
+    fn try_for_bytes(&mut self, command: &Command) -> Result<(), Wrong> {
+        self.group.quotas.refused_for_bytes.clear();
+        if self.group.quotas.has_bytes() {
+            let mut effects = Effects::new();
+            copy(&mut self.twin, 1 << 20, 1 << 20)?.apply(
+                WallTime::of_ms(self.clock_ms),
+                command,
+                &mut effects,
+            );
+            self.group.quotas.refused_for_bytes = refused_for_bytes(command, &effects).into();
+        }
+        Ok(())
+    }
+
     fn play(&mut self, random: &mut Random, command: &Command) -> Result<(), Wrong> {
         let stamp = WallTime::of_ms(self.clock_ms);
         let first = self.group.position() + 1;
@@ -208,8 +252,7 @@ impl ObjectsWorld {
         let is_turned_away = self.group.turns_away(command, now_ms);
         let is_repeat = !is_turned_away && self.rules.is_repeat(command, now_ms);
         let before = object.as_ref().filter(|_| is_repeat).map(|object| rules::visible(&self.state, object));
-        self.tell(command);
-        let told = self.group.apply(self.clock_ms, command);
+        let (told, is_refused_for_bytes) = self.told(command)?;
         let copy = self.copy_for_refusal(command, &told, is_turned_away)?;
         let counts = self.state.counts();
         let effects = self.apply(stamp, command)?;
@@ -228,6 +271,8 @@ impl ObjectsWorld {
             before,
             may_be_kept: !is_turned_away && self.rules.may_be_kept(command, &effects),
             is_turned_away,
+            has_quotas: self.quotas.is_some(),
+            is_refused_for_bytes,
         };
         let is_kept = is_repeat || !is_turned_away && self.rules.is_late_repeat(command, now_ms, &effects);
         counted_as_before(&seen, counts)?;
@@ -236,11 +281,22 @@ impl ObjectsWorld {
         }
         self.rules.see(&seen)?;
         self.same_place()?;
-        self.meet(cells::met(command, &shown, &self.book, is_kept))?;
-        self.book.note(command, first, now_ms, &shown);
-        self.crowd.heard(command, &shown);
+        self.note(command, (first, now_ms), &shown, is_kept)?;
         object.as_ref().map_or(Ok(()), |object| self.inspect(object))?;
         self.look_around(random)
+    }
+
+    fn note(
+        &mut self,
+        command: &Command,
+        (first, now_ms): (u64, i64),
+        shown: &[Told],
+        is_kept: bool,
+    ) -> Result<(), Wrong> {
+        self.meet(cells::met(command, shown, &self.book, is_kept))?;
+        self.book.note(command, first, now_ms, shown);
+        self.crowd.heard(command, shown);
+        Ok(())
     }
 
     /// Between two commands.
@@ -395,7 +451,7 @@ impl ObjectsWorld {
             let told = [self.group.shown_access(&principal), self.group.shown_tokens()];
             let shown = [self.state.shown_access(&principal, None), self.state.shown_tokens()];
             self.rules.count(32, "lists of tokens and rights", 1);
-            let shown = shown.map(|text| crate::outcome::parsed(&text));
+            let shown = shown.map(|text| crate::outcome::plain(crate::outcome::parsed(&text)));
             if told != shown {
                 return Err((32, format!("{principal:?} is shown\nmodel {told:?}\nstate {shown:?}")));
             }
@@ -442,6 +498,30 @@ impl ObjectsWorld {
     fn check(&mut self) -> Result<(), Wrong> {
         self.rules.count(24, "checks of all records", 1);
         self.state.check().map_err(|wrong| (24, format!("records do not fit together: {wrong:?}")))
+    }
+}
+
+/// Whether that refusal is by a quota of bytes: its words say so.
+fn is_of_bytes(detail: &str) -> bool {
+    detail.contains("the quota of namespace") && detail.contains(" bytes; ")
+}
+
+/// Which pieces of a command were refused for their bytes. A copy of a request that was refused before is no piece of work, and
+/// asks for no hint.
+fn refused_for_bytes(command: &Command, effects: &Effects) -> Vec<bool> {
+    let outcome = effects.iter().find_map(|effect| match effect {
+        Effect::Answered { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    match (command, outcome) {
+        (Command::Batch(_), Some(objects_state::Outcome::Done(result))) => {
+            let results = crate::outcome::parsed(result)["results"].as_array().cloned().unwrap_or_default();
+            let detail =
+                |result: &serde_json::Value| result["problem"]["detail"].as_str().is_some_and(is_of_bytes);
+            results.iter().map(detail).collect()
+        }
+        (_, Some(objects_state::Outcome::Refused(problem))) => vec![is_of_bytes(&problem.detail)],
+        _ => Vec::new(),
     }
 }
 

@@ -27,6 +27,7 @@ use crate::long_runs::LongRuns;
 use crate::mailboxes::Mailboxes;
 use crate::message::ObjectsMessage;
 use crate::moments::Moments;
+use crate::rates::Rates;
 use crate::readiness::{ASK_MS, Readiness};
 use crate::sessions::{Condemned, Sessions};
 use crate::stamps::Stamps;
@@ -61,6 +62,8 @@ pub struct ObjectsMachine {
     members: Membership,
     /// How often tokens and rights had changed when what goes on was judged last.
     access_changes: u64,
+    /// How many calls are let in.
+    rates: Rates,
     /// Whether this process has given its first command.
     is_known: bool,
     began: Now,
@@ -94,6 +97,7 @@ impl ObjectsMachine {
             gone: GoneRequests::new(),
             members: Membership::default(),
             access_changes: state.access_changes(),
+            rates: Rates::default(),
             is_known: false,
             began: now,
             effects: Vec::new(),

@@ -3,7 +3,8 @@
 use base::MonoTime;
 use objects_state::limits::{BATCH_MAX, KEY_BYTES_MAX};
 use objects_state::{
-    Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State, TicketState, Tried,
+    AccessChange, Asked, Caller, Command, Identity, Origin, Outcome, Principal, Problem, Slug, State,
+    TicketState, Tried,
 };
 
 use super::{ObjectsMachine, access, levels};
@@ -15,7 +16,9 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
+use crate::{
+    ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, QUOTAS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL,
+};
 
 /// What is known of a session that a request names.
 enum Known {
@@ -45,7 +48,7 @@ impl ObjectsMachine {
             request if has_lease && group.is_serving() => {
                 let is_fresh = group.view().is_alone();
                 let since = group.now().mono();
-                self.take_in(request, since, is_fresh, state, group);
+                self.take_in(request, since, (is_fresh, true), state, group);
             }
             request => self.refuse(&request, no_leader()),
         }
@@ -53,19 +56,24 @@ impl ObjectsMachine {
 
     /// Everything is applied that was committed when it came.
     pub(super) fn free(&mut self, request: Request, since: MonoTime, state: &State, group: &mut Group) {
-        self.take_in(request, since, true, state, group);
+        self.take_in(request, since, (true, false), state, group);
     }
 
-    /// `is_fresh`: whether the state holds all that was committed when the request came.
+    /// `is_fresh`: whether the state holds all that was committed when the request came. `is_first`: it has not waited.
     fn take_in(
         &mut self,
         request: Request,
         since: MonoTime,
-        is_fresh: bool,
+        (is_fresh, is_first): (bool, bool),
         state: &State,
         group: &mut Group,
     ) {
+        // One that waited as it came was nobody's yet.
+        let is_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
+        if !is_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
+            return self.refuse(&request, problem);
+        }
         if let Err(problem) = access::judge(&request, state) {
             return match is_fresh || is_stale(&request) {
                 true => self.refuse(&request, problem),
@@ -422,6 +430,10 @@ const fn level_of(command: &Command) -> u32 {
         | Command::TypeDelete { .. }
         | Command::Migrate { .. } => USER_TYPES_LEVEL,
         Command::Quarantine { .. } | Command::Rollback { .. } => VERDICTS_LEVEL,
+        Command::Access {
+            change: AccessChange::Quota { .. } | AccessChange::Role { .. } | AccessChange::Roles { .. },
+            ..
+        } => QUOTAS_LEVEL,
         Command::Access { .. } => ACCESS_LEVEL,
         Command::Import { .. } => IMPORT_LEVEL,
         Command::TypeRelease { .. } => CREATIONS_LEVEL,
@@ -454,10 +466,21 @@ fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Pro
     {
         return Err(Problem::new(Slug::BadArgument, format!("a batch has 1 to {BATCH_MAX} calls")));
     }
+    if matches!(command, Command::Access { .. }) && !comes_back(command) {
+        let detail = format!("a name has {KEY_BYTES_MAX} bytes at the most, and nobody so many rights");
+        return Err(Problem::new(Slug::BadArgument, detail));
+    }
     if matches!(caller.identity, Identity::Session { .. }) && !has_secret {
         return Err(unauthenticated());
     }
     Ok(())
+}
+
+/// Whether it can be read when it comes back from the log. A change of access has names that nobody has looked at yet.
+fn comes_back(command: &Command) -> bool {
+    let mut bytes = Vec::new();
+    command.encode(&mut bytes);
+    Command::decode(&bytes).is_ok()
 }
 
 /// Whether a command may come twice under two numbers: the state remembers it by its identity, or it changes nothing the

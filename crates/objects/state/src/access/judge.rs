@@ -128,15 +128,15 @@ pub(crate) fn is_admin(core: &Core, principal: &Principal) -> bool {
     judge(core, principal, &Act::Administer).is_ok()
 }
 
-/// Its own rights, those of the objects of its type if it is an object, and everybody's.
+/// Its own rights and those of its roles, those of the objects of its type if it is an object, and everybody's.
 fn rights<'a>(core: &'a Core, principal: &str) -> impl Iterator<Item = &'a Compiled> + use<'a> {
     let of_type = principal
         .strip_prefix("object:")
         .and_then(|object| object.split_once('/'))
-        .and_then(|(kind, _)| core.access.rights_of(&format!("object:{kind}/*")));
-    let own = core.access.rights_of(principal);
-    let all = (principal != ANONYMOUS).then(|| core.access.rights_of(ANONYMOUS)).flatten();
-    [own, of_type, all].into_iter().flatten()
+        .map(|(kind, _)| core.access.all_rights_of(&format!("object:{kind}/*")));
+    let own = core.access.all_rights_of(principal);
+    let all = (principal != ANONYMOUS).then(|| core.access.all_rights_of(ANONYMOUS));
+    own.chain(of_type.into_iter().flatten()).chain(all.into_iter().flatten())
 }
 
 fn allows(core: &Core, rights: &Compiled, act: &Act<'_>) -> bool {

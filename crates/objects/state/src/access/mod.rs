@@ -56,7 +56,7 @@
 //! | `create` | creating on purpose, with arguments |
 //! | `admin` | all of these; deletion, migration, rollback, quarantine; `steal`; on all of a type: its versions; on all: tokens and rights, tickets and sessions of others |
 //!
-//! Rights of `anonymous` are everybody's. An object that sends a message is the principal `object:TYPE/NAME`, and has the rights
+//! A principal has the rights of its roles besides its own ([`roles`]). Rights of `anonymous` are everybody's. An object that sends a message is the principal `object:TYPE/NAME`, and has the rights
 //! of `object:TYPE/*` besides.
 //!
 //! # Members of earlier builds
@@ -64,12 +64,13 @@
 //! from feature level [`crate::rights::LEVEL`] on; the leader raises it once all members support it.
 //!
 //! # Not done, and what that costs
-//! - Rights of namespaces, roles: rights are of principals.
+//! - Rights of namespaces: rights are of principals and roles, and patterns of names say of what.
 //! - What a principal's sessions hold is not taken at the position of the revocation: it is free within their time to live.
 
 mod judge;
 mod perform;
 mod records;
+mod roles;
 mod shown;
 mod waits;
 

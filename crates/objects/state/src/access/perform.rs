@@ -1,6 +1,7 @@
 //! Carries out changes.
 
 use super::records::Token;
+use super::roles;
 use super::waits;
 use crate::asked;
 use crate::codec::encoded;
@@ -14,6 +15,7 @@ use crate::limits::{
 };
 use crate::principal::{ANONYMOUS, Authority, ROOT, TokenNumber};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::rights::{AccessChange, Compiled, Grant, Grants, KnownToken, Rights};
 
@@ -36,6 +38,13 @@ pub(crate) fn perform(core: &mut Core, caller: &Caller, change: &AccessChange) -
         }
         AccessChange::Deny { principal, grants } => deny(core, caller, principal, grants),
         AccessChange::Set { closed } => set(core, caller, *closed),
+        AccessChange::Role { role, grants } => roles::set(core, role, grants),
+        AccessChange::Roles { principal, roles } => {
+            check_principal(principal)?;
+            roles::give(core, principal, roles)
+        }
+        // Nobody's rights change.
+        AccessChange::Quota { of, limits } => return quota::perform(core, of, limits),
     };
     core.access.changes += u64::from(done.is_ok());
     done
@@ -111,6 +120,7 @@ fn revoke_principal(core: &mut Core, caller: &Caller, principal: &str) -> Result
     let its = core.access.tokens().filter(|(_, token)| token.principal == principal);
     let numbers: Vec<_> = its.map(|(number, _)| number).collect();
     set_rights(core, principal, Vec::new());
+    roles::take(core, principal);
     for number in &numbers {
         drop_token(core, *number);
     }
@@ -157,7 +167,7 @@ fn deny(core: &mut Core, caller: &Caller, principal: &str, grants: &[Grant]) -> 
 }
 
 /// Rights of a principal are gone, and with them what waits by them.
-fn end_of(core: &mut Core, principal: &str) {
+pub(super) fn end_of(core: &mut Core, principal: &str) {
     match may_concern_all(principal) {
         true => waits::end_of_all(core),
         false => waits::end_of(core, principal),
@@ -191,13 +201,27 @@ fn set(core: &mut Core, caller: &Caller, closed: bool) -> Result<String, Problem
 
 /// The rights of a principal, and these besides.
 fn joined(core: &Core, principal: &str, more: &[Grant]) -> Result<Vec<Grant>, Problem> {
-    let Grants(mut grants) = core.read(&key::rights(principal)).unwrap_or_default();
+    let Grants(grants) = core.read(&key::rights(principal)).unwrap_or_default();
+    if principal == ANONYMOUS && more.iter().any(is_admin_of_all) {
+        return Err(open_instead("allow"));
+    }
+    let grants = joined_to(grants, more)?;
+    let is_new = core.access.rights_of(principal).is_none() && !grants.is_empty();
+    if is_new && core.access.principals() >= PRINCIPALS_MAX {
+        let detail = format!("{PRINCIPALS_MAX} principals have rights: take some away");
+        return Err(Problem::new(Slug::Quota, detail));
+    }
+    Ok(grants)
+}
+
+pub(super) fn open_instead(field: &str) -> Problem {
+    Problem::argument(field, "everybody would administer everything: open access instead")
+}
+
+/// Rights, and these besides.
+pub(super) fn joined_to(mut grants: Vec<Grant>, more: &[Grant]) -> Result<Vec<Grant>, Problem> {
     for grant in more {
         grant.check().map_err(|wrong| Problem::argument("allow", wrong.to_string()))?;
-        if is_admin_of_all(grant) && principal == ANONYMOUS {
-            let detail = "everybody would administer everything: open access instead";
-            return Err(Problem::argument("allow", detail));
-        }
         match grants.iter_mut().find(|own| own.is_about_the_same(grant)) {
             Some(own) => own.join(grant),
             None => grants.push(grant.clone()),
@@ -209,13 +233,9 @@ fn joined(core: &Core, principal: &str, more: &[Grant]) -> Result<Vec<Grant>, Pr
         || encoded(&Grants(grants.clone())).len() > GRANT_BYTES_PER_PRINCIPAL_MAX
     {
         return quota(format!(
-            "a principal has rights on {GRANTS_PER_PRINCIPAL_MAX} patterns at the most, each with up to 32 methods, and \
-             {GRANT_BYTES_PER_PRINCIPAL_MAX} bytes of them"
+            "a principal, or a role, has rights on {GRANTS_PER_PRINCIPAL_MAX} patterns at the most, each with up to 32 methods, \
+             and {GRANT_BYTES_PER_PRINCIPAL_MAX} bytes of them"
         ));
-    }
-    let is_new = core.access.rights_of(principal).is_none() && !grants.is_empty();
-    if is_new && core.access.principals() >= PRINCIPALS_MAX {
-        return quota(format!("{PRINCIPALS_MAX} principals have rights: take some away"));
     }
     Ok(grants)
 }
@@ -229,7 +249,7 @@ fn set_rights(core: &mut Core, principal: &str, grants: Vec<Grant>) {
     }
 }
 
-fn is_admin_of_all(grant: &Grant) -> bool {
+pub(super) fn is_admin_of_all(grant: &Grant) -> bool {
     grant.is_about_all() && grant.rights.has(Rights::ADMIN)
 }
 
@@ -259,9 +279,7 @@ fn check_keeps_admin(
 
 /// The name of a principal that has tokens: certificates, objects and members have other names.
 fn check_token_name(name: &str) -> Result<(), Problem> {
-    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
-    let fits = (1..=TOKEN_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_sign);
-    if !fits || name == ANONYMOUS || name == ROOT {
+    if !is_word(name) || name == ANONYMOUS || name == ROOT {
         let detail = format!(
             "a token's name has 1 to {TOKEN_NAME_BYTES_MAX} letters, digits, `.`, `_`, `-` and `@`, and is not `{ANONYMOUS}` \
              or `{ROOT}`"
@@ -269,6 +287,12 @@ fn check_token_name(name: &str) -> Result<(), Problem> {
         return Err(Problem::argument("name", detail));
     }
     Ok(())
+}
+
+/// Whether a name is one of tokens, or of a role.
+pub(super) fn is_word(name: &str) -> bool {
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@".contains(&byte);
+    (1..=TOKEN_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_sign)
 }
 
 fn check_principal(name: &str) -> Result<(), Problem> {

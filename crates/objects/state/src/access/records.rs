@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::roles;
 use crate::asked::Waits;
 use crate::codec::{Malformed, decoded, record};
 use crate::deadline;
@@ -56,6 +57,7 @@ pub(crate) fn load(core: &mut Core) {
     for (principal, grants) in all_rights(&core.store).flatten() {
         table.set_rights(principal, &grants.0);
     }
+    roles::load(core, &mut table);
     table.changes = core.access.changes + 1;
     core.access = table;
 }
@@ -87,6 +89,7 @@ pub(crate) fn sound(core: &Core) -> Result<(), Malformed> {
         principals += 1;
     }
     must(principals <= PRINCIPALS_MAX, "check: too many principals")?;
+    roles::sound(core)?;
     sound_waits(core)
 }
 

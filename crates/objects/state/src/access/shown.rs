@@ -1,16 +1,19 @@
 //! What is shown of tokens and rights: never a secret, and of its hash only the beginning.
 
 use core::ops::Bound;
+use std::collections::BTreeSet;
 
 use super::judge::is_admin;
 use super::perform::shown_grants;
 use super::records::Token;
+use super::roles;
 use crate::codec::decoded;
 use crate::group::Core;
 use crate::key::kind;
 use crate::limits::REPLY_BYTES_MAX;
 use crate::principal::Principal;
-use crate::reply::Reply;
+use crate::quota;
+use crate::reply::{Reply, quoted};
 
 /// `{"access","principal","allow","position"}` of whoever asks, and `"principals"` with `"next"` for those who administer: as many
 /// behind a name as fit.
@@ -19,6 +22,7 @@ pub(crate) fn shown(core: &Core, principal: &Principal, after: Option<&str>) -> 
         .text("access", if core.access.closed { "closed" } else { "open" })
         .text("principal", &principal.name)
         .list("allow", shown_grants(core, &principal.name));
+    let reply = with_roles(core, &principal.name, reply);
     let reply = match is_admin(core, principal) {
         true => principals(core, after, reply),
         false => reply,
@@ -29,20 +33,44 @@ pub(crate) fn shown(core: &Core, principal: &Principal, after: Option<&str>) -> 
 fn principals(core: &Core, after: Option<&str>, reply: Reply) -> Reply {
     let (mut shown, mut next, mut bytes) = (Vec::new(), None, 0);
     let mut last = None;
-    let behind = after.map(|after| [&[kind::RIGHTS], after.as_bytes()].concat());
-    let from = behind.as_deref().map_or(Bound::Included(&[kind::RIGHTS][..]), Bound::Excluded);
-    for (key, _) in core.store.range(from, Bound::Excluded(&[kind::RIGHTS + 1])) {
-        let Some(name) = key.get(1..).and_then(|name| core::str::from_utf8(name).ok()) else { continue };
+    for name in names(core, after) {
         if bytes > REPLY_BYTES_MAX {
             next = last;
             break;
         }
-        let one = Reply::new().text("principal", name).list("allow", shown_grants(core, name)).finish();
+        let one = Reply::new().text("principal", name).list("allow", shown_grants(core, name));
+        let one = with_roles(core, name, one).finish();
         bytes += one.len();
         shown.push(one);
         last = Some(name);
     }
-    reply.list("principals", shown).optional_text("next", next)
+    let reply = reply.list("principals", shown);
+    // All of them fit, on the first page.
+    let reply = match after {
+        None => reply.list("defined_roles", roles::shown(core)).list("quotas", quota::shown(core)),
+        Some(_) => reply,
+    };
+    reply.optional_text("next", next)
+}
+
+/// Who has rights or roles, behind that name and in order.
+fn names<'a>(core: &'a Core, after: Option<&str>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let of_kind = |kind: u8| {
+        let behind = after.map(|after| [&[kind], after.as_bytes()].concat());
+        let from = behind.as_deref().map_or(Bound::Included(core::slice::from_ref(&kind)), Bound::Excluded);
+        let records = core.store.range(from, Bound::Excluded(&[kind + 1]));
+        records.filter_map(|(key, _)| core::str::from_utf8(key.get(1..)?).ok()).collect::<Vec<_>>()
+    };
+    let all: BTreeSet<&str> = of_kind(kind::RIGHTS).into_iter().chain(of_kind(kind::ROLES_OF)).collect();
+    all.into_iter()
+}
+
+/// With its roles, if it has any.
+fn with_roles(core: &Core, principal: &str, reply: Reply) -> Reply {
+    match core.access.roles_of(principal) {
+        [] => reply,
+        roles => reply.list("roles", roles.iter().map(|role| quoted(role))),
+    }
 }
 
 /// What tells a token from others in a log: the first digits of its hash, from which nobody guesses 256 bits.

@@ -2,8 +2,9 @@
 
 use super::grant::Grant;
 use crate::codec::{Cursor, Field, Malformed, put_varint};
-use crate::limits::{GRANTS_PER_PRINCIPAL_MAX, KEY_BYTES_MAX};
+use crate::limits::{GRANTS_PER_PRINCIPAL_MAX, KEY_BYTES_MAX, ROLES_PER_PRINCIPAL_MAX};
 use crate::principal::TokenNumber;
+use crate::quota::{QuotaLimits, QuotaOf};
 
 /// See the module. Each of them may be repeated: the second time it changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,51 @@ pub enum AccessChange {
         /// Whether they are.
         closed: bool,
     },
+    /// Sets the rights of a role; without any there is no such role, and nobody has it.
+    Role {
+        /// Its name.
+        role: String,
+        /// All rights that it has from now on.
+        grants: Vec<Grant>,
+    },
+    /// Sets the roles of a principal.
+    Roles {
+        /// Whose.
+        principal: String,
+        /// All roles that it has from now on.
+        roles: RoleNames,
+    },
+    /// Sets how much a namespace or a principal may have; if that is everything, it has no quota.
+    Quota {
+        /// Whose.
+        of: QuotaOf,
+        /// How much.
+        limits: QuotaLimits,
+    },
+}
+
+impl AccessChange {
+    /// Those that builds before feature level 9 know nothing of.
+    fn put_newer(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Quota { of, limits } => {
+                out.push(6);
+                of.put(out);
+                limits.put(out);
+            }
+            Self::Role { role, grants } => {
+                out.push(7);
+                role.put(out);
+                put_grants(grants, out);
+            }
+            Self::Roles { principal, roles } => {
+                out.push(8);
+                principal.put(out);
+                roles.put(out);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn put_grants(grants: &[Grant], out: &mut Vec<u8>) {
@@ -104,6 +150,7 @@ impl Field for AccessChange {
                 out.push(5);
                 closed.put(out);
             }
+            of_level_9 => of_level_9.put_newer(out),
         }
     }
 
@@ -120,8 +167,30 @@ impl Field for AccessChange {
             3 => Self::Allow { principal: name(cursor)?, grants: take_grants(cursor)? },
             4 => Self::Deny { principal: name(cursor)?, grants: take_grants(cursor)? },
             5 => Self::Set { closed: Field::take(cursor)? },
+            6 => Self::Quota { of: Field::take(cursor)?, limits: Field::take(cursor)? },
+            7 => Self::Role { role: name(cursor)?, grants: take_grants(cursor)? },
+            8 => Self::Roles { principal: name(cursor)?, roles: Field::take(cursor)? },
             _ => return Err(Malformed("access: an unknown change")),
         })
+    }
+}
+
+/// Names of roles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoleNames(pub Vec<String>);
+
+impl Field for RoleNames {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.0.len() as u64);
+        self.0.iter().for_each(|name| name.put(out));
+    }
+
+    fn take(cursor: &mut Cursor<'_>) -> Result<Self, Malformed> {
+        let count = cursor.varint()?;
+        if count > ROLES_PER_PRINCIPAL_MAX as u64 {
+            return Err(Malformed("access: too many roles"));
+        }
+        (0..count).map(|_| name(cursor)).collect::<Result<_, _>>().map(Self)
     }
 }
 

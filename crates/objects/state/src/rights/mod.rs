@@ -4,8 +4,8 @@ mod change;
 mod grant;
 mod table;
 
-pub use change::AccessChange;
 pub(crate) use change::Grants;
+pub use change::{AccessChange, RoleNames};
 pub use grant::{Grant, GrantError, Rights};
 pub(crate) use table::{Compiled, KnownToken, Table};
 

@@ -21,6 +21,8 @@ pub(crate) struct Table {
     tokens: BTreeMap<TokenNumber, KnownToken>,
     hashes: BTreeMap<[u8; 32], TokenNumber>,
     rights: BTreeMap<String, Compiled>,
+    roles: BTreeMap<String, Compiled>,
+    roles_of: BTreeMap<String, Vec<String>>,
     /// How often something changed.
     pub(crate) changes: u64,
 }
@@ -45,6 +47,49 @@ impl Table {
 
     pub(crate) fn rights_of(&self, principal: &str) -> Option<&Compiled> {
         self.rights.get(principal)
+    }
+
+    /// The rights of a principal, and those of its roles.
+    pub(crate) fn all_rights_of(&self, principal: &str) -> impl Iterator<Item = &Compiled> + use<'_> {
+        let roles = self.roles_of(principal).iter().filter_map(|role| self.roles.get(role));
+        self.rights_of(principal).into_iter().chain(roles)
+    }
+
+    /// A role.
+    pub(crate) fn role(&self, name: &str) -> Option<&Compiled> {
+        self.roles.get(name)
+    }
+
+    /// The roles of a principal.
+    pub(crate) fn roles_of(&self, principal: &str) -> &[String] {
+        self.roles_of.get(principal).map_or(&[], |roles| roles)
+    }
+
+    /// How many roles there are, and how many principals have any.
+    pub(crate) fn count_roles(&self) -> (usize, usize) {
+        (self.roles.len(), self.roles_of.len())
+    }
+
+    /// The principals that have a role.
+    pub(crate) fn having(&self, role: &str) -> impl Iterator<Item = &str> {
+        let has = move |(_, roles): &(&String, &Vec<String>)| roles.iter().any(|own| own == role);
+        self.roles_of.iter().filter(has).map(|(principal, _)| &**principal)
+    }
+
+    pub(crate) fn set_role(&mut self, name: &str, grants: &[Grant]) {
+        if grants.is_empty() {
+            self.roles.remove(name);
+        } else {
+            self.roles.insert(name.into(), Compiled::of(grants));
+        }
+    }
+
+    pub(crate) fn set_roles_of(&mut self, principal: &str, roles: &[String]) {
+        if roles.is_empty() {
+            self.roles_of.remove(principal);
+        } else {
+            self.roles_of.insert(principal.into(), roles.to_vec());
+        }
     }
 
     pub(crate) fn principals(&self) -> usize {

@@ -25,6 +25,7 @@ use crate::guest::{Entry, VersionHash};
 use crate::key::{self, Key};
 use crate::object::{self, Claim, Ctx, Live, Open};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request::{self, Kept};
 use crate::types;
@@ -66,7 +67,8 @@ pub(crate) fn migrate(
         }
         types::ready_version(core, object.kind, to)?;
         let claim = Claim::of(core, caller, asked::CARE);
-        begin(core, (object, opened), &claim, (caller.origin, hash), Moving { to, back: None, saved: None })
+        let moving = Moving { to, back: None, saved: None };
+        quota::judged(core, |core| begin(core, (object, opened), &claim, (caller.origin, hash), moving))
     });
 }
 

@@ -12,6 +12,7 @@ use crate::command::{Caller, ObjectName};
 use crate::group::Core;
 use crate::object::{Claim, Ctx, Live};
 use crate::problem::{Problem, Slug};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request;
 use crate::types;
@@ -37,7 +38,9 @@ pub(crate) fn rollback(
         types::ready_version(core, object.kind, to)?;
         let claim = Claim::of(core, caller, asked::CARE);
         let moving = Moving { to, back: Some(lose_commands), saved: None };
-        let back = migrate::begin(core, (object, opened), &claim, (caller.origin, hash), moving);
+        let back = quota::judged(core, |core| {
+            migrate::begin(core, (object, opened), &claim, (caller.origin, hash), moving)
+        });
         // Its copy may be that of a run which is taken back.
         if !long::is_occupied(core, space) {
             core.engine.get().forget(space);

@@ -142,7 +142,7 @@ impl Principals {
         tokens.get(random.below(tokens.len() as u64) as usize).map_or(random.below(500), |token| token.number)
     }
 
-    fn grants(random: &mut Random, least: u64, percent_of_all: u64) -> Vec<Grant> {
+    pub(super) fn grants(random: &mut Random, least: u64, percent_of_all: u64) -> Vec<Grant> {
         (0..least + random.below(3)).map(|_| Self::grant(random, percent_of_all)).collect()
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Crowd {
     keys: u64,
     /// Most commands are calls that wait for one object, or of one session.
     storm: Option<Storm>,
+    /// The namespace in which most objects are, if there is one.
+    pub(crate) namespace: Option<&'static str>,
 }
 
 /// What a run with very many waiting calls is like.
@@ -61,7 +63,16 @@ impl Crowd {
         };
         let principals = Principals::new(storm.is_none() && random.chance(45));
         let (sent, numbers) = (Vec::new(), Vec::new());
-        Self { clients: Clients::default(), principals, focus, sent, numbers, keys: 0, storm }
+        Self {
+            clients: Clients::default(),
+            principals,
+            focus,
+            sent,
+            numbers,
+            keys: 0,
+            storm,
+            namespace: None,
+        }
     }
 
     pub(crate) fn setting(&self) -> String {
@@ -216,7 +227,31 @@ impl Crowd {
             number if number % 3 == 0 => "b".into(),
             _ => "a".into(),
         };
-        ObjectName { kind, name }
+        match self.namespace.filter(|_| random.chance(70)) {
+            Some(namespace) => ObjectName { kind, name: format!("{namespace}/{name}") },
+            None => ObjectName { kind, name },
+        }
+    }
+
+    /// The name of a principal.
+    pub(crate) fn name(&self, random: &mut Random) -> String {
+        self.principals.name(random)
+    }
+
+    /// Up to so many rights.
+    pub(crate) fn grants(random: &mut Random, most: u64) -> Vec<objects_state::Grant> {
+        let mut grants = Principals::grants(random, 0, 20);
+        grants.truncate(most as usize);
+        if grants.len() < most as usize && random.below(6) == 0 {
+            grants.extend("*:admin".parse());
+        }
+        grants
+    }
+
+    /// Of a command that none of the clients gives.
+    pub(crate) const fn fresh_origin(&mut self) -> Origin {
+        self.clients.origins += 1;
+        Origin { member: 1, number: self.clients.origins }
     }
 
     fn arguments<'a>(&'a self, object: &'a ObjectName, group: &'a Group) -> Arguments<'a> {

@@ -17,6 +17,7 @@ use super::answer::{Answer, Refusal, Told, bad_argument, refusal, refuse, shown}
 use super::args::Args;
 use super::kind::{Cx, Kind, Step, View, Waiter};
 use super::methods::{Type, Way, method_of, type_of};
+use super::quota::Quotas;
 use super::request::{Asked, Asker, KeptAt, Progress, Remembered, Session};
 use super::types;
 use crate::elsewhere::Elsewhere;
@@ -79,6 +80,8 @@ pub(crate) struct Group {
     pub(crate) level: u32,
     /// Who may do what.
     pub(crate) access: Access,
+    /// How much somebody may have.
+    pub(crate) quotas: Quotas,
     /// Sessions that have ended, and when: another one with their id is none of the same client's.
     pub(crate) ended: Vec<(SessionId, i64)>,
     /// The last command of each member: its process, and its number there.
@@ -142,7 +145,7 @@ impl Group {
             Command::Call(call) => self.request(
                 &call.caller,
                 Asked::Call(call.object.clone(), call.invocation.clone()),
-                |group, asked| group.call(call, asked),
+                |group, asked| group.within_quotas(|group| group.call(call, asked)),
             ),
             Command::Batch(batch) => self.request(
                 &batch.caller,
@@ -153,7 +156,7 @@ impl Group {
                 let asked = Asked::Create(object.clone(), args.clone());
                 self.request(caller, asked, |group, _| {
                     group.judge(&caller.principal, &Act::Create(object))?;
-                    group.create(object, args)
+                    group.within_quotas(|group| group.create(object, args))
                 });
             }
             Command::Delete { caller, object, incarnation } => {
@@ -167,7 +170,7 @@ impl Group {
                 let asked = Asked::Import(object.clone(), content.clone());
                 self.request(caller, asked, |group, _| {
                     group.judge(&caller.principal, &Act::LookAfter(object))?;
-                    group.import(caller, object, content)
+                    group.within_quotas(|group| group.import(caller, object, content))
                 });
             }
             other => self.apply_to_sessions(other),
@@ -177,7 +180,7 @@ impl Group {
     fn apply_to_sessions(&mut self, command: &Command) {
         match command {
             Command::OpenSession { caller, session } => {
-                let answer = self.open(session, &caller.principal.name);
+                let answer = self.within_quotas(|group| group.open(session, &caller.principal.name));
                 self.answer(caller, answer);
             }
             Command::CloseSession { caller, session } => {
@@ -354,7 +357,7 @@ impl Group {
             let done = if bytes > REPLY_BYTES_MAX {
                 refuse("too-large")
             } else {
-                self.one_of_batch(kind, batch, invocation, &asker)
+                self.within_quotas(|group| group.one_of_batch(kind, batch, invocation, &asker))
             };
             let result = match done {
                 Ok(result) => json!({ "result": result }),

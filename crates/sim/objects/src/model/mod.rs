@@ -10,6 +10,7 @@ mod group;
 mod kind;
 mod life;
 mod methods;
+mod quota;
 mod request;
 mod types;
 

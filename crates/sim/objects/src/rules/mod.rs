@@ -6,6 +6,7 @@ mod bounds;
 mod compare;
 mod exclusion;
 mod fences;
+mod quotas;
 mod requests;
 mod sessions;
 mod slots;
@@ -86,6 +87,10 @@ pub(crate) struct Seen<'a> {
     pub(crate) may_be_kept: bool,
     /// Who asks does not get in, or names another's session: it leaves no trace, and is no repeat.
     pub(crate) is_turned_away: bool,
+    /// There are quotas in this run.
+    pub(crate) has_quotas: bool,
+    /// It is a call that the state refuses for its bytes.
+    pub(crate) is_refused_for_bytes: bool,
 }
 
 /// All rules with a memory of their own.
@@ -96,6 +101,7 @@ pub(crate) struct Rules {
     fences: fences::Fences,
     exclusion: exclusion::Exclusion,
     access: access::Access,
+    quotas: quotas::Quotas,
     pub(crate) judged: BTreeMap<u32, Judged>,
 }
 
@@ -131,6 +137,9 @@ impl Rules {
         self.fences.see(seen, judged)?;
         self.exclusion.see(seen, judged)?;
         bounds::see(seen, judged)?;
+        if seen.has_quotas {
+            self.quotas.see(seen, judged)?;
+        }
         compare(seen, &self.requests, judged)
     }
 }

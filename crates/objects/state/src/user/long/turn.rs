@@ -11,6 +11,7 @@ use crate::key;
 use crate::object::{Claim, Ctx, Live, Why};
 use crate::place::{Place, Queue};
 use crate::problem::{Outcome, Problem, SideEffect};
+use crate::quota;
 use crate::request;
 use crate::ticket::{self, Ticket};
 use crate::types;
@@ -119,12 +120,18 @@ fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let Ok(asked) = decoded::<Asked>(&found.1.wants) else { return Turn::Over };
     let claim = claim_of(&found.1, asked.wait_ms);
     let ctx = &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &claim };
+    quota::settle(ctx.core);
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &asked.invocation);
     let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(entry, true) };
     let hops = core::mem::replace(&mut ctx.core.hops, asked.hops);
     let stepped = step(live, ctx, &asked.invocation, &visit);
     ctx.core.hops = hops;
+    // A message was accepted: no quota has it lost.
+    let stepped = match asked.sender {
+        None => within_quotas(ctx, stepped),
+        Some(_) => stepped,
+    };
     let problem = match stepped {
         Ok(enter::Visited { parked: Some(_), .. }) => {
             super::end_try(live, ctx, item, id);
@@ -147,6 +154,13 @@ fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     asked.sender.map_or(Turn::Over, |sender| Turn::Refused(sender, problem))
 }
 
+/// A run that somebody waits for may be refused by a quota.
+fn within_quotas<R>(ctx: &mut Ctx<'_>, done: Result<R, Stop>) -> Result<R, Stop> {
+    let done = done?;
+    quota::check(ctx.core)?;
+    Ok(done)
+}
+
 /// A waiting call is refused. What passes is not kept, as of a call that did not wait.
 fn refuse(ctx: &mut Ctx<'_>, (place, ticket): &(Place, Ticket), problem: Problem) {
     let mut problem = Problem { position: ctx.position(), ..problem };
@@ -161,11 +175,13 @@ fn refuse(ctx: &mut Ctx<'_>, (place, ticket): &(Place, Ticket), problem: Problem
 fn init(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), slice: Option<u64>) -> Turn {
     let (found, args_key) = (ticket::waiting(ctx.core, id), key::entry(ctx.space(), CREATED_WITH, &[]));
     let args = ctx.core.store.get(&args_key).map(<[u8]>::to_vec).unwrap_or_default();
+    quota::settle(ctx.core);
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
     let visit = Visit { slice, at: Some(item.at), ..Visit::of_call(Entry::Init(&args), false) };
     // Another creation of its version may have killed members meanwhile.
     let may_run = types::check_creations(ctx.core, ctx.object.kind, live.root.version);
     let entered = may_run.map_err(Stop::from).and_then(|()| enter::enter(live, ctx, &visit));
+    let entered = within_quotas(ctx, entered);
     let (problem, is_unfinished) = match entered {
         Ok(_) => {
             ctx.core.store.remove(&args_key);
@@ -193,8 +209,10 @@ fn going_over(
 ) -> Turn {
     let Some(found) = ticket::waiting(ctx.core, id) else { return Turn::Over };
     let Ok(mut moving) = decoded::<Moving>(&found.1.wants) else { return Turn::Over };
+    quota::settle(ctx.core);
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let stop = match migrate::go_over(live, ctx, &mut moving, (Some(item.at), slice)) {
+    let gone_over = migrate::go_over(live, ctx, &mut moving, (Some(item.at), slice));
+    let stop = match within_quotas(ctx, gone_over) {
         Ok(result) => {
             ctx.grant(&found, result);
             return Turn::Over;

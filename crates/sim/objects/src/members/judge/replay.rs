@@ -246,6 +246,8 @@ impl<'a> Replay<'a> {
             before,
             may_be_kept: !is_turned_away && self.rules.may_be_kept(command, &effects),
             is_turned_away,
+            has_quotas: false,
+            is_refused_for_bytes: false,
         })?;
         self.book.note(command, first, stamp_ms, &shown);
         let (model, state) = (self.group.position(), self.state.position());

@@ -1,5 +1,7 @@
 //! Changes of tokens and rights. What is refused has changed nothing.
 
+use std::collections::BTreeSet;
+
 use objects_state::limits::{
     GRANTS_PER_PRINCIPAL_MAX, METHODS_PER_GRANT_MAX, TOKEN_MS_MAX, TOKEN_MS_MIN, TOKEN_NAME_BYTES_MAX,
 };
@@ -22,23 +24,23 @@ impl Access {
         let mut with = self.clone();
         let answer = match change {
             AccessChange::CreateToken { name, hash, lives_ms, grants } => {
-                let by = caller.principal.name.clone();
-                let (number, principal) = (position, name.clone());
+                let (by, principal) = (caller.principal.name.clone(), name.clone());
                 let ends_ms = lives_ms.map(|ms| now_ms.saturating_add(ms));
-                let token = Token { number, principal, hash: *hash, since_ms: now_ms, by, ends_ms };
+                let token = Token { number: position, principal, hash: *hash, since_ms: now_ms, by, ends_ms };
                 with.create(token, *lives_ms, grants)?
             }
             AccessChange::RevokeToken { number } => with.revoke(|token| token.number == *number),
             AccessChange::RevokePrincipal { principal } => {
                 with.rights.remove(principal);
+                with.roles_of.remove(principal);
                 with.revoke(|token| token.principal == *principal)
             }
+            AccessChange::Allow { principal, .. } | AccessChange::Roles { principal, .. }
+                if !is_principal(principal) =>
+            {
+                return bad_argument();
+            }
             AccessChange::Allow { principal, grants } => {
-                let is_name =
-                    (1..=255).contains(&principal.len()) && !principal.chars().any(char::is_control);
-                if !is_name || principal == ROOT {
-                    return bad_argument();
-                }
                 with.allow(principal, grants)?;
                 json!({ "principal": principal, "allow": with.shown(principal) })
             }
@@ -46,19 +48,27 @@ impl Access {
                 with.deny(principal, grants);
                 json!({ "principal": principal, "allow": with.shown(principal) })
             }
+            AccessChange::Role { role, grants } => with.set_role(role, grants)?,
+            AccessChange::Roles { principal, roles } => with.give(principal, &roles.0)?,
+            // Nobody's rights change.
+            AccessChange::Quota { .. } => return bad_argument(),
             AccessChange::Set { closed } => {
                 with.closed = *closed;
                 json!({ "access": if *closed { "closed" } else { "open" } })
             }
         };
-        // Nobody locks himself out; a member's own token is a way back.
-        let closes = with.closed && !self.closed;
-        let is_safe = with.has_lasting_admin() || (!closes && !self.has_lasting_admin());
-        if with.closed && !is_safe && caller.principal.authority != Authority::Root {
+        if !self.may_become(&with, caller) {
             return refuse("forbidden");
         }
         *self = with;
         Ok(answer)
+    }
+
+    /// Nobody locks himself out; a member's own token is a way back.
+    fn may_become(&self, with: &Self, caller: &Caller) -> bool {
+        let closes = with.closed && !self.closed;
+        let is_safe = with.has_lasting_admin() || (!closes && !self.has_lasting_admin());
+        !with.closed || is_safe || caller.principal.authority == Authority::Root
     }
 
     /// Whether a token without an end administers everything.
@@ -76,8 +86,7 @@ impl Access {
 
     fn create(&mut self, token: Token, lives_ms: Option<i64>, grants: &[Grant]) -> Answer {
         let name = &token.principal;
-        let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-@".contains(sign);
-        let is_name = (1..=TOKEN_NAME_BYTES_MAX).contains(&name.len()) && name.chars().all(is_sign);
+        let is_name = is_word(name);
         let lives = TOKEN_MS_MIN..=TOKEN_MS_MAX;
         if !is_name || [ANONYMOUS, ROOT].contains(&&**name) || lives_ms.is_some_and(|ms| !lives.contains(&ms))
         {
@@ -105,24 +114,51 @@ impl Access {
     }
 
     fn allow(&mut self, principal: &str, grants: &[Grant]) -> Result<(), Refusal> {
-        let mut rights = self.rights.get(principal).cloned().unwrap_or_default();
-        for right in grants.iter().map(Right::of) {
-            if !right.is_valid() || (right.is_admin() && principal == ANONYMOUS) {
-                return bad_argument();
-            }
-            match rights.iter_mut().find(|own| own.has_pattern_of(&right)) {
-                Some(own) => own.words.extend(right.words),
-                None => rights.push(right),
-            }
+        let rights = self.rights.get(principal).cloned().unwrap_or_default();
+        let are_too_much = |right: Right| right.is_admin() && principal == ANONYMOUS;
+        if grants.iter().map(Right::of).any(are_too_much) {
+            return bad_argument();
         }
-        let methods =
-            |right: &Right| right.words.iter().filter(|word| matches!(word, Word::Method(_))).count();
-        let has_many = rights.iter().any(|right| methods(right) > METHODS_PER_GRANT_MAX);
-        if has_many || rights.len() > GRANTS_PER_PRINCIPAL_MAX {
-            return refuse("quota");
-        }
+        let rights = joined(rights, grants)?;
         self.set(principal, rights);
         Ok(())
+    }
+
+    /// These are all rights of a role.
+    fn set_role(&mut self, role: &str, grants: &[Grant]) -> Answer {
+        let rights = if is_word(role) { joined(Vec::new(), grants)? } else { return bad_argument() };
+        let is_everybodys =
+            self.roles_of.get(ANONYMOUS).is_some_and(|roles| roles.iter().any(|own| own == role));
+        if is_everybodys && rights.iter().any(Right::is_admin) {
+            return bad_argument();
+        }
+        let answer = json!({ "role": role, "allow": texts(&rights) });
+        if rights.is_empty() {
+            self.roles.remove(role);
+            self.roles_of.values_mut().for_each(|roles| roles.retain(|own| own != role));
+            self.roles_of.retain(|_, roles| !roles.is_empty());
+        } else {
+            self.roles.insert(role.into(), rights);
+        }
+        Ok(answer)
+    }
+
+    /// These are all roles of a principal.
+    fn give(&mut self, principal: &str, roles: &[String]) -> Answer {
+        let roles: BTreeSet<String> = roles.iter().cloned().collect();
+        for role in &roles {
+            let Some(rights) = self.roles.get(role) else { return bad_argument() };
+            if principal == ANONYMOUS && rights.iter().any(Right::is_admin) {
+                return bad_argument();
+            }
+        }
+        let roles: Vec<String> = roles.into_iter().collect();
+        let answer = json!({ "principal": principal, "roles": roles });
+        self.roles_of.remove(principal);
+        if !roles.is_empty() {
+            self.roles_of.insert(principal.into(), roles);
+        }
+        Ok(answer)
     }
 
     fn deny(&mut self, principal: &str, grants: &[Grant]) {
@@ -146,4 +182,32 @@ impl Access {
             self.rights.insert(principal.into(), rights);
         }
     }
+}
+
+fn is_word(name: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-@".contains(sign);
+    (1..=TOKEN_NAME_BYTES_MAX).contains(&name.len()) && name.chars().all(is_sign)
+}
+
+fn is_principal(name: &str) -> bool {
+    (1..=255).contains(&name.len()) && !name.chars().any(char::is_control) && name != ROOT
+}
+
+/// Rights, and these besides.
+fn joined(mut rights: Vec<Right>, grants: &[Grant]) -> Result<Vec<Right>, Refusal> {
+    for right in grants.iter().map(Right::of) {
+        if !right.is_valid() {
+            return bad_argument();
+        }
+        match rights.iter_mut().find(|own| own.has_pattern_of(&right)) {
+            Some(own) => own.words.extend(right.words),
+            None => rights.push(right),
+        }
+    }
+    let methods = |right: &Right| right.words.iter().filter(|word| matches!(word, Word::Method(_))).count();
+    let has_many = rights.iter().any(|right| methods(right) > METHODS_PER_GRANT_MAX);
+    if has_many || rights.len() > GRANTS_PER_PRINCIPAL_MAX {
+        return refuse("quota");
+    }
+    Ok(rights)
 }

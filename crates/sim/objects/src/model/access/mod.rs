@@ -4,11 +4,11 @@
 mod change;
 mod right;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use objects_state::{
-    ANONYMOUS, Act, Authority, Caller, Command, Identity, ObjectName, Principal, SessionId, TokenNumber,
-    type_name,
+    ANONYMOUS, AccessChange, Act, Authority, Caller, Command, Identity, ObjectName, Principal, SessionId,
+    TokenNumber, type_name,
 };
 use serde_json::{Value, json};
 
@@ -39,6 +39,9 @@ pub(crate) struct Access {
     closed: bool,
     tokens: Vec<Token>,
     rights: BTreeMap<String, Vec<Right>>,
+    roles: BTreeMap<String, Vec<Right>>,
+    /// The roles of principals, in order.
+    roles_of: BTreeMap<String, Vec<String>>,
 }
 
 impl Access {
@@ -51,10 +54,14 @@ impl Access {
         self.tokens.iter().find(|token| token.number == number)
     }
 
-    /// Those of the principal, and everybody's.
+    /// Those of the principal, and everybody's; those of their roles, too.
     fn rights_of(&self, principal: &str) -> impl Iterator<Item = &Right> {
         let names = [Some(principal), (principal != ANONYMOUS).then_some(ANONYMOUS)];
-        names.into_iter().flatten().filter_map(|name| self.rights.get(name)).flatten()
+        names.into_iter().flatten().flat_map(|name| {
+            let roles = self.roles_of.get(name).into_iter().flatten();
+            let by_roles = roles.filter_map(|role| self.roles.get(role)).flatten();
+            self.rights.get(name).into_iter().flatten().chain(by_roles)
+        })
     }
 
     /// Whether what vouches for a principal holds, and whether it may do anything at all.
@@ -245,10 +252,24 @@ impl Group {
             "allow": right::texts(own),
             "position": self.position,
         });
+        let with_roles = |name: &str, mut shown: Value| {
+            if let Some(roles) = access.roles_of.get(name) {
+                shown["roles"] = json!(roles);
+            }
+            shown
+        };
+        shown = with_roles(&principal.name, shown);
         if access.judge(principal, &Act::Administer).is_ok() {
-            let of_one = |(name, rights): (&String, &Vec<Right>)| json!({ "principal": name, "allow": right::texts(rights) });
-            shown["principals"] = access.rights.iter().map(of_one).collect();
+            let names: BTreeSet<&String> = access.rights.keys().chain(access.roles_of.keys()).collect();
+            let of_one = |name: &String| {
+                let rights = access.rights.get(name).map_or(&[][..], |rights| rights);
+                with_roles(name, json!({ "principal": name, "allow": right::texts(rights) }))
+            };
+            shown["principals"] = names.into_iter().map(of_one).collect();
+            let of_role = |(name, rights): (&String, &Vec<Right>)| json!({ "role": name, "allow": right::texts(rights) });
+            shown["defined_roles"] = access.roles.iter().map(of_role).collect();
             // All of them fit.
+            shown["quotas"] = self.shown_quotas().into();
             shown["next"] = Value::Null;
         }
         shown
@@ -268,8 +289,11 @@ impl Group {
     }
 
     /// What a change is answered; calls that it ends are told before.
-    pub(crate) fn change_access(&mut self, caller: &Caller, change: &objects_state::AccessChange) -> Answer {
+    pub(crate) fn change_access(&mut self, caller: &Caller, change: &AccessChange) -> Answer {
         self.judge(&caller.principal, &Act::Administer)?;
+        if let AccessChange::Quota { of, limits } = change {
+            return self.set_quota(of, limits);
+        }
         let answer = self.access.change(caller, change, self.position, self.now_ms)?;
         self.end_forbidden();
         Ok(answer)
