@@ -74,11 +74,11 @@ fn be_deadly(group: &mut Group, deaths_of_each: u64) {
     }
 }
 
-/// Begins a call under a key, and does not wait for it.
-fn begin_call(group: &Group) -> std::process::Child {
+/// Begins a call of that method under a key, and does not wait for it.
+fn begin_call(group: &Group, method: &str) -> std::process::Child {
     let servers = group.addresses().join(",");
     let mut command = diwan();
-    command.args(["object", "call", "burner/home", "burn", "--key", "deadly", "--server", &servers]);
+    command.args(["object", "call", "burner/home", method, "--key", "deadly", "--server", &servers]);
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
 }
 
@@ -89,14 +89,14 @@ fn call_that_kills(members: usize) {
         must(&group, &["create", object]);
         assert_eq!(Caller::new(group.addresses()).call(object, "hit", &json!({}))["value"], 1);
     }
-    let mut calling = begin_call(&group);
+    let mut calling = begin_call(&group, "linger");
     be_deadly(&mut group, 2);
     // The third process of each does not begin it: all serve, and nobody dies any more.
     group.restart_all();
     calling.wait().unwrap();
     let mut caller = Caller::new(group.addresses());
     assert_eq!(caller.call("burner/other", "hit", &json!({}))["value"], 2, "another object goes on");
-    let (success, _, errors) = run(&group, &["call", "burner/home", "burn", "--key", "deadly"]);
+    let (success, _, errors) = run(&group, &["call", "burner/home", "linger", "--key", "deadly"]);
     assert!(!success && errors.contains("quarantined"), "the call was answered by a refusal: {errors}");
     let (success, _, errors) = run(&group, &["call", "burner/home", "hit"]);
     assert!(!success && errors.contains("died 2 times") && errors.contains("hint: "), "{errors}");
@@ -126,7 +126,7 @@ fn process_that_was_killed_once_in_a_call_carries_it_out() {
     let mut group = Group::start(1);
     upload(&group);
     must(&group, &["create", "burner/home"]);
-    let mut calling = begin_call(&group);
+    let mut calling = begin_call(&group, "burn");
     be_deadly(&mut group, 1);
     group.restart_all();
     calling.wait().unwrap();
