@@ -31,9 +31,6 @@ use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::recovery;
 
-/// What makes a data directory of a backup.
-pub(crate) const RESTORE: &str = "diwan council restore";
-
 /// A backup that was read and found sound.
 #[derive(Debug)]
 pub struct Backup {

@@ -9,12 +9,12 @@ use council_tree::Tree;
 use council_wire::Zxid;
 use node_group::{DataConfig, aside, restoration};
 
-use crate::backup::RESTORE;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::disk::DirDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::recovery;
+use crate::recovery::RESTORE;
 use storage_raft_log::{Identity, Journal};
 
 /// What a survivor has.

@@ -14,7 +14,6 @@ use council_wire::Zxid;
 use node_group::{aside, restoration};
 use storage_raft_log::{Disk, Identity, Journal, JournalConfig, KeepPolicy, OpenError, ReadError};
 
-use crate::backup::RESTORE;
 use crate::config::{EnsembleConfig, ServerConfig, StorageConfig};
 use crate::counters::StartFigures;
 use crate::disk::DirDisk;
@@ -22,6 +21,9 @@ use crate::disk::ReadingDisk;
 use crate::error::{ServerFault, StartError};
 use crate::random;
 use crate::snapshot_requests::Saved;
+
+/// What makes a data directory of a backup.
+pub(crate) const RESTORE: &str = "diwan council restore";
 
 /// How much of the log is in memory at a time.
 pub(crate) const PIECE_BYTES: u64 = 4 << 20;

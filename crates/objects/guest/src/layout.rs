@@ -17,47 +17,10 @@
 //!   version nobody checks: the module's author must keep none there.
 
 use objects_state::guest::{Host, PAGE_BYTES};
-use sha2::{Digest as _, Sha256};
 
-use crate::instance::{Instance, WASM_PAGE_BYTES};
-use crate::module::Segment;
+use crate::instance::WASM_PAGE_BYTES;
 use crate::prepared::Prepared;
 use crate::resident::image_page;
-
-/// What has to be equal. Hashes stand for lists, which may be long.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
-    /// Where the segments of data begin, and how long they are.
-    segments: [u8; 32],
-    /// The types of the mutable globals, in their order.
-    mutable: [u8; 32],
-    /// The exported constants that are numbers, with their names.
-    constants: [u8; 32],
-    /// Bytes that the memory may have at the most.
-    bytes_max: u64,
-}
-
-impl Form {
-    pub(crate) fn of(instance: &mut Instance, segments: &[Segment<'_>]) -> Self {
-        let places = segments.iter().map(|segment| (segment.offset, segment.data.len()));
-        let places = places.map(|(offset, length)| format!("{offset} {length}"));
-        let mutable = instance.mutable_globals().into_iter().map(String::from);
-        let constants = instance.constants().into_iter();
-        let constants = constants.map(|(name, value)| format!("{}:{name} {value:?}", name.len()));
-        Self {
-            segments: hash(places),
-            mutable: hash(mutable),
-            constants: hash(constants),
-            bytes_max: instance.bytes_max(),
-        }
-    }
-}
-
-fn hash(words: impl Iterator<Item = String>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    words.for_each(|word| hash.update(word + "\n"));
-    hash.finalize().into()
-}
 
 /// Whether the memory of an object may go over as it is. Follows from both versions, and from which pages it has changed.
 ///

@@ -37,6 +37,7 @@ mod beside;
 mod code;
 mod compiler;
 mod description;
+mod form;
 mod imports;
 mod instance;
 mod kept_code;

@@ -6,8 +6,8 @@ use objects_state::guest::{Failure, Rejected};
 
 use crate::code::{Codes, NoCode};
 use crate::description::Description;
+use crate::form::Form;
 use crate::instance::{Instance, Recipe};
-use crate::layout::Form;
 use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
 use crate::marks::UnderWay;

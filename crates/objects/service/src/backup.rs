@@ -22,8 +22,6 @@ use crate::error::{ServerFault, StartError};
 
 pub use node_group::backup_file::BackupError;
 
-/// What makes a data directory of a backup.
-pub(crate) const RESTORE: &str = "diwan object restore";
 /// What lies in a data directory without data: the file of its lock, and marks of a restoration.
 const NO_DATA: [&str; 3] = ["lock", ".restore-unfinished", ".restore-unfinished.new"];
 

@@ -12,9 +12,11 @@ use objects_state::{Loader, State};
 use storage_dir_disk::DirDisk;
 use storage_raft_log::{Identity, Journal, JournalConfig, Recovered};
 
-use crate::backup::RESTORE;
 use crate::config::ObjectsConfig;
 use crate::error::{ServerFault, StartError};
+
+/// What makes a data directory of a backup.
+pub(crate) const RESTORE: &str = "diwan object restore";
 
 /// Where the engine keeps what it compiles, below the data directory.
 const GUESTS: &str = "modules";

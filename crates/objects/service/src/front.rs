@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::{LogIndex, MonoTime, Now};
 use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
-use objects_edge::{BackupMail, Core, EdgeHandler, EdgeMail};
+use objects_edge::{Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
 use objects_replica::edge::{self, Answer, Consistency, origin_of};
 use objects_state::{Command, Origin, Problem, Slug};
@@ -17,22 +17,10 @@ use crate::core_loop::ObjectsTurns;
 use crate::figures::Figures;
 use crate::sender::Senders;
 use crate::standing::Standing;
+use crate::to_edge::ToEdge;
 
 /// Asks whether the process lives.
 const LIVE: &str = "/v1/live";
-
-/// From the core's thread to an edge.
-#[derive(Debug)]
-pub(crate) enum ToEdge {
-    /// The core says so.
-    Answer(Answer),
-    /// See [`crate::EdgeAnswers::leader`].
-    Leader(Option<String>),
-    /// See [`crate::EdgeAnswers::core_ended`].
-    CoreEnded,
-    /// A backup goes on.
-    Backup(RequestId, BackupMail),
-}
 
 /// How long commands that are under way have to be answered when the member stops, milliseconds.
 const DRAIN_MS: u64 = 1_000;

@@ -36,6 +36,7 @@ mod sender;
 mod server;
 mod shared;
 mod standing;
+mod to_edge;
 
 pub use config::{Announced, GroupConfig, HttpOptions, ModuleEngine, ObjectsConfig};
 pub use edges::EdgeAnswers;

@@ -22,7 +22,7 @@ use parking_lot::{Condvar, Mutex};
 use storage_dir_disk::ReadingDisk;
 use storage_raft_log::{Disk as _, LooseSnapshot};
 
-use crate::front::ToEdge;
+use crate::to_edge::ToEdge;
 
 /// Bytes of a piece, and how many are under way at a time: less than a stream may have waiting.
 const PIECE_BYTES: usize = 64 << 10;

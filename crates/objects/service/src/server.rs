@@ -21,10 +21,11 @@ use crate::config::{Announced, HttpOptions, ObjectsConfig};
 use crate::edges::EdgeAnswers;
 use crate::encryption::{self, EncryptionFigures, TLS_HINTS};
 use crate::error::{ServerFault, StartError, system};
-use crate::front::{Front, ToEdge};
+use crate::front::Front;
 use crate::member::Member;
 use crate::names::{NamesServer, PreparedNames};
 use crate::sender::Senders;
+use crate::to_edge::ToEdge;
 
 /// How log lines call the limits of connections.
 const LIMIT_NAMES: LimitNames =

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use crate::allowance;
 use crate::codec::{Cursor, Field, decoded, encoded, record};
 use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine, VersionHash};
 use crate::key::{self, Key};
 use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
-use crate::quota;
 use crate::rights::Table;
 use crate::runs::Runs;
 use crate::slots::SlotTable;
@@ -74,7 +74,7 @@ pub(crate) struct Core {
     /// Which objects are this group's; as the record says.
     pub(crate) slots: SlotTable,
     /// How much somebody may have, as calls look it up; made from the records.
-    pub(crate) quotas: quota::Table,
+    pub(crate) quotas: allowance::Table,
     /// How many changes of the running command are part of what is used; no part of the state.
     pub(crate) settled: usize,
     /// What a record is written in before it is stored.

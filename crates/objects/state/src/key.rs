@@ -1,8 +1,8 @@
 //! The keys of records. Bytes order as what they stand for does, so that a range of keys is a walk in the right order.
 
+use crate::allowance::QuotaOf;
 use crate::codec::{Cursor, Malformed};
 use crate::command::{ObjectName, SessionId, TypeId};
-use crate::quota::QuotaOf;
 use crate::source::Process;
 use crate::version::VersionHash;
 

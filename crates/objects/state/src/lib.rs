@@ -99,6 +99,7 @@
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 
 mod access;
+mod allowance;
 mod answer;
 mod args;
 mod asked;
@@ -154,6 +155,7 @@ mod version;
 mod waits;
 
 pub use access::Act;
+pub use allowance::{QuotaLimits, QuotaOf};
 pub use builtin::{TYPES, constructor, methods, type_name, type_named};
 pub use bytes::bytes_of;
 pub use codec::Malformed;
@@ -171,7 +173,6 @@ pub use loader::Loader;
 pub use object::{Method, MethodKind};
 pub use principal::{ANONYMOUS, Authority, Principal, ROOT, TokenNumber};
 pub use problem::{Outcome, Problem, Retry, SideEffect, Slug};
-pub use quota::{QuotaLimits, QuotaOf};
 pub use ranges::{RANGES_MAX, Ranges};
 pub use reply::Reply;
 pub use rights::{AccessChange, Grant, GrantError, Rights, RoleNames};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::WallTime;
 
 use crate::access::{self, Act};
+use crate::allowance::QuotaOf;
 use crate::answer;
 use crate::args::Args;
 use crate::builtin::{Builtin, MethodKind, Why, dispatch, type_name, type_named};
@@ -27,7 +28,7 @@ use crate::place::{ReplyRef, TicketAt};
 use crate::placement;
 use crate::principal::{Authority, Principal, TokenNumber};
 use crate::problem::{Outcome, Problem, Slug};
-use crate::quota::{self, QuotaOf};
+use crate::quota;
 use crate::reply::Reply;
 use crate::request;
 use crate::rights;

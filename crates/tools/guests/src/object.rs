@@ -118,6 +118,7 @@ impl<'a> Object<'a> {
             caller: &caller.to_string(),
             fuel_max: u64::MAX,
             slice: None,
+            bytes: false,
         };
         enter(self.engine, &run, &self.kept)
     }

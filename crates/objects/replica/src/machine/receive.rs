@@ -16,9 +16,7 @@ use crate::limits::JOINED_MAX;
 use crate::of_type::{self, proof_of_caller};
 use crate::query;
 use crate::watches::Watched;
-use crate::{
-    ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, QUOTAS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL,
-};
+use crate::{ACCESS_LEVEL, CREATIONS_LEVEL, IMPORT_LEVEL, QUOTAS_LEVEL, USER_TYPES_LEVEL, VERDICTS_LEVEL};
 
 /// What is known of a session that a request names.
 enum Known {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use super::records::{Metered, Quota, QuotaOf, Walk};
 use super::settle::{Delta, add, metered, worth};
+use crate::allowance::{Metered, Quota, QuotaOf, Walk};
 use crate::codec::{decoded, encoded};
 use crate::command::{ObjectName, TypeId};
 use crate::group::Core;

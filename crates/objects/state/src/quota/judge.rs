@@ -1,7 +1,7 @@
 //! Whether what a client asked for makes somebody have more than he may.
 
-use super::records::{QuotaLimits, QuotaOf};
 use super::settle::{Moved, found, settle};
+use crate::allowance::{QuotaLimits, QuotaOf};
 use crate::group::Core;
 use crate::limits::{QUOTA_RESERVE_BYTES, QUOTA_RESERVE_SHARE, QUOTA_SMALL_BYTES};
 use crate::problem::{Problem, Slug};

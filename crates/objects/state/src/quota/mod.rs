@@ -15,7 +15,7 @@
 //! until it has been swept. An object outlives who made it, and nothing says who that was: principals have no quotas of objects.
 //!
 //! # What is kept
-//! Quotas and what is used are records, and so is what each object of such a namespace has ([`records::Metered`]): snapshots, joins
+//! Quotas and what is used are records, and so is what each object of such a namespace has (`Metered`): snapshots, joins
 //! and the digest have nothing new, and what is refused is taken back with the rest. What is used follows from the changes of records
 //! alone: [`settle()`] reads what the store notes for a rollback anyway. So no type and no command can forget to count.
 //!
@@ -33,18 +33,16 @@
 
 mod count;
 mod judge;
+mod load;
 mod perform;
-mod records;
 mod settle;
 mod shown;
 mod sound;
-mod table;
 
 pub(crate) use count::{count_some, is_counting};
 pub(crate) use judge::{check, judged};
+pub(crate) use load::load;
 pub(crate) use perform::perform;
-pub use records::{QuotaLimits, QuotaOf};
 pub(crate) use settle::settle;
 pub(crate) use shown::all as shown;
 pub(crate) use sound::{is_readable, sound};
-pub(crate) use table::{Table, load};

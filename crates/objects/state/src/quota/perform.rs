@@ -1,9 +1,9 @@
 //! Sets a quota, or takes it away.
 
 use super::count;
-use super::records::{Quota, QuotaLimits, QuotaOf, Usage};
 use super::settle::{add, settle};
 use super::shown;
+use crate::allowance::{Quota, QuotaLimits, QuotaOf, Usage};
 use crate::group::Core;
 use crate::key;
 use crate::limits::{CALLS_PER_SECOND_MAX, KEY_BYTES_MAX, NAMESPACE_BYTES_MAX, QUOTA_MAX, QUOTAS_MAX};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::records::{Metered, QuotaOf, Usage};
-use super::table::Table;
+use crate::allowance::Table;
+use crate::allowance::{Metered, QuotaOf, Usage};
 use crate::codec::{Cursor, Field as _, decoded};
 use crate::group::Core;
 use crate::key::{self, ENTRY_HEAD, Key, kind, table};

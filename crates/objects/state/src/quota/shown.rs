@@ -1,7 +1,7 @@
 //! What is shown of quotas.
 
-use super::records::{QuotaLimits, QuotaOf, Usage};
-use super::table;
+use super::load;
+use crate::allowance::{QuotaLimits, QuotaOf, Usage};
 use crate::group::Core;
 use crate::key;
 use crate::reply::Reply;
@@ -37,5 +37,5 @@ pub(super) fn one(core: &Core, of: &QuotaOf) -> String {
 
 /// All quotas, those of principals first.
 pub(crate) fn all(core: &Core) -> Vec<String> {
-    table::all(core).flatten().map(|(of, _)| one(core, &of)).collect()
+    load::all(core).flatten().map(|(of, _)| one(core, &of)).collect()
 }

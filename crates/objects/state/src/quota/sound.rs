@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::count;
-use super::records::{Metered, QuotaOf, Usage, Walk};
+use super::load;
 use super::settle::metered;
-use super::table;
+use crate::allowance::{Metered, QuotaOf, Usage, Walk};
 use crate::codec::{Malformed, decoded};
 use crate::command::{ObjectName, TypeId};
 use crate::group::Core;
@@ -29,9 +29,9 @@ pub(crate) fn is_readable(value: &[u8]) -> bool {
 /// # Errors
 /// With what is wrong.
 pub(crate) fn sound(core: &Core) -> Sound {
-    must(table::made(core) == core.quotas, "check: quotas are others than the records say")?;
+    must(load::made(core) == core.quotas, "check: quotas are others than the records say")?;
     let (mut used, mut quotas) = (BTreeMap::new(), 0);
-    for quota in table::all(core) {
+    for quota in load::all(core) {
         let (of, _) = quota.ok_or(Malformed("check: a quota cannot be read"))?;
         let usage: Option<Usage> = core.store.get(&key::usage(&of)).map(decoded).transpose()?;
         used.insert(of, usage.ok_or(Malformed("check: a quota of which nothing is used is not said"))?);

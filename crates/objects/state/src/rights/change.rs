@@ -1,10 +1,10 @@
 //! What a change is: a part of a command.
 
 use super::grant::Grant;
+use crate::allowance::{QuotaLimits, QuotaOf};
 use crate::codec::{Cursor, Field, Malformed, put_varint};
 use crate::limits::{GRANTS_PER_PRINCIPAL_MAX, KEY_BYTES_MAX, ROLES_PER_PRINCIPAL_MAX};
 use crate::principal::TokenNumber;
-use crate::quota::{QuotaLimits, QuotaOf};
 
 /// See the module. Each of them may be repeated: the second time it changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Quotas (rule O31): how much a namespace or a principal may have. Written from `docs/objects.md`: what is used is counted anew
-//! whenever somebody asks. Bytes are not known here: of these the state says which calls they refuse, and [`crate::rules`] looks
+//! whenever somebody asks. Bytes are not known here: of these the state says which calls they refuse, and a rule looks
 //! whether it may.
 
 use std::collections::{BTreeMap, VecDeque};

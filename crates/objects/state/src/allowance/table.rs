@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::records::{Quota, QuotaOf};
-use crate::codec::decoded;
-use crate::group::Core;
-use crate::key::kind;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
-    pub(super) principals: BTreeMap<String, Quota>,
-    pub(super) namespaces: BTreeMap<String, Quota>,
+    pub(crate) principals: BTreeMap<String, Quota>,
+    pub(crate) namespaces: BTreeMap<String, Quota>,
     /// Namespaces whose objects are being counted.
-    pub(super) walks: usize,
+    pub(crate) walks: usize,
     /// Whether one of them bounds calls.
     has_rates: bool,
 }
@@ -24,22 +21,22 @@ impl Table {
         self.principals.is_empty() && self.namespaces.is_empty() && self.walks == 0
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.principals.len() + self.namespaces.len()
     }
 
-    pub(super) fn has_principal(&self, name: &str) -> bool {
+    pub(crate) fn has_principal(&self, name: &str) -> bool {
         self.principals.contains_key(name)
     }
 
-    pub(super) fn of(&self, of: &QuotaOf) -> Option<&Quota> {
+    pub(crate) fn of(&self, of: &QuotaOf) -> Option<&Quota> {
         match of {
             QuotaOf::Principal(name) => self.principals.get(name),
             QuotaOf::Namespace(name) => self.namespaces.get(name),
         }
     }
 
-    pub(super) fn set(&mut self, of: &QuotaOf, quota: Option<Quota>) {
+    pub(crate) fn set(&mut self, of: &QuotaOf, quota: Option<Quota>) {
         let quotas = match of {
             QuotaOf::Principal(_) => &mut self.principals,
             QuotaOf::Namespace(_) => &mut self.namespaces,
@@ -77,31 +74,8 @@ impl Table {
     }
 
     /// The namespace of an object, if it has a quota.
-    pub(super) fn namespace_of<'a>(&self, name: &'a str) -> Option<(&'a str, &Quota)> {
+    pub(crate) fn namespace_of<'a>(&self, name: &'a str) -> Option<(&'a str, &Quota)> {
         let (namespace, _) = name.split_once('/').filter(|_| !self.namespaces.is_empty())?;
         self.namespaces.get(namespace).map(|quota| (namespace, quota))
     }
-}
-
-/// All quotas that there are, by their records.
-pub(super) fn all(core: &Core) -> impl Iterator<Item = Option<(QuotaOf, Quota)>> + '_ {
-    core.store.prefix(&[kind::QUOTA]).map(|(key, value)| {
-        let name = core::str::from_utf8(key.get(2..)?).ok()?;
-        Some((QuotaOf::of_class(key[1], name.into())?, decoded(value).ok()?))
-    })
-}
-
-/// The table that the records make.
-pub(super) fn made(core: &Core) -> Table {
-    let mut table = Table::default();
-    for (of, quota) in all(core).flatten() {
-        table.set(&of, Some(quota));
-    }
-    table.walks = core.store.prefix(&[kind::QUOTA_WALK]).count();
-    table
-}
-
-/// Takes what the records say.
-pub(crate) fn load(core: &mut Core) {
-    core.quotas = made(core);
 }
