@@ -46,7 +46,8 @@ pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Proble
         }
         _ => return Ok(()),
     };
-    let Some(kind) = state.type_named(type_name).filter(|_| !args.is_empty()) else { return Ok(()) };
+    let kind = state.type_named(type_name).filter(|_| !args.is_empty());
+    let Some(kind) = kind.filter(|kind| state.has_methods_of_bytes(*kind)) else { return Ok(()) };
     let object = ObjectName { kind, name: object.name.clone() };
     // Who may not call it learns nothing of it here.
     let may_call =

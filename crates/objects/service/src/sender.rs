@@ -85,6 +85,14 @@ impl Window {
         !state.is_ended
     }
 
+    /// Waits until then, or until nobody reads any more. Gives for how long.
+    fn rest(&self, until: Instant) -> Duration {
+        let began = Instant::now();
+        let mut state = self.state.lock();
+        while !state.is_ended && !self.changed.wait_until(&mut state, until).timed_out() {}
+        began.elapsed()
+    }
+
     fn is_ended(&self) -> bool {
         self.state.lock().is_ended
     }
@@ -206,8 +214,9 @@ fn send(
         sent += bytes.len() as u64;
         window.state.lock().pieces += 1;
         tell(BackupMail::Piece(Bytes::from_owner(Piece { bytes, window: Arc::clone(window) })));
-        let due = Duration::from_secs_f64(sent as f64 / bytes_per_second.max(1) as f64);
-        std::thread::sleep(due.saturating_sub(began.elapsed()));
+        // What keeps to the rate is no time of the client's.
+        let due = began + Duration::from_secs_f64(sent as f64 / bytes_per_second.max(1) as f64);
+        stretch_began += window.rest(due);
     }
     Ok(true)
 }
@@ -263,5 +272,13 @@ mod tests {
         assert!(!window.wait(Instant::now()) && !window.is_ended());
         window.state.lock().pieces = PIECES_MAX - 1;
         assert!(window.wait(Instant::now()));
+    }
+
+    #[test]
+    fn thread_that_keeps_to_a_rate_ends_with_its_client() {
+        let window = Window::default();
+        assert!(window.rest(Instant::now() + Duration::from_millis(20)) >= Duration::from_millis(20));
+        window.end();
+        assert!(window.rest(Instant::now() + Duration::from_secs(600)) < Duration::from_secs(60));
     }
 }

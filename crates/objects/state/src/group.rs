@@ -73,7 +73,7 @@ pub(crate) struct Core {
     pub(crate) access: Table,
     /// Which objects are this group's; as the record says.
     pub(crate) slots: SlotTable,
-    /// How much somebody may have, as calls look it up; made from the records.
+    /// How much namespaces and principals may have, as calls look it up; made from the records.
     pub(crate) quotas: allowance::Table,
     /// How many changes of the running command are part of what is used; no part of the state.
     pub(crate) settled: usize,

@@ -443,6 +443,12 @@ impl State {
         types::method(&self.core, object.kind, user.version, method).ok().map(|about| about.kind)
     }
 
+    /// Whether a version of that type has methods which take and give bytes.
+    #[must_use]
+    pub fn has_methods_of_bytes(&self, kind: TypeId) -> bool {
+        self.core.store.prefix(&[key::kind::OF_BYTES, kind.0]).next().is_some()
+    }
+
     /// Whether that is a method of an object of a user's type which takes and gives bytes.
     #[must_use]
     pub fn takes_bytes(&self, object: &ObjectName, method: &str) -> bool {

@@ -65,6 +65,8 @@ pub(super) struct Described {
     /// The beginning of its latest version.
     pub(super) version: String,
     pub(super) methods: Vec<Method>,
+    /// Methods that take and give bytes: the libraries send and read JSON.
+    pub(super) left_out: Vec<String>,
 }
 
 impl Described {
@@ -78,12 +80,16 @@ impl Described {
         let Some(methods) = told["description"]["methods"].as_object() else {
             return Err(format!("type `{name}` has no version that is ready, or does not tell its methods"));
         };
+        let of_all = &told["description"]["codec"];
+        let is_raw = |about: &Value| about.get("codec").unwrap_or(of_all) == "raw";
+        let (raw, methods): (Vec<_>, Vec<_>) = methods.iter().partition(|(_, about)| is_raw(about));
         let mut methods: Vec<_> =
-            methods.iter().map(|(name, about)| method(name, about)).collect::<Result<_, _>>()?;
+            methods.into_iter().map(|(name, about)| method(name, about)).collect::<Result<_, _>>()?;
         methods.sort_by(|one, other| one.name.cmp(&other.name));
         naming::are_different(methods.iter().map(|method| &*method.name), "methods")?;
         let version = super::super::types::short(version).chars().filter(char::is_ascii_hexdigit).collect();
-        Ok(Self { name, version, methods })
+        let left_out = raw.into_iter().map(|(name, _)| name.clone()).collect();
+        Ok(Self { name, version, methods, left_out })
     }
 }
 
@@ -94,9 +100,6 @@ fn method(name: &str, about: &Value) -> Result<Method, String> {
         Some("blocking") => Calling::Blocking,
         _ => Calling::Command,
     };
-    if about["codec"] == "raw" {
-        return Err(format!("method `{name}` takes and gives bytes (`raw`): call it over HTTP"));
-    }
     let Some(properties) = about["args"]["properties"].as_object() else {
         return Ok(Method { name, calling, arguments: None });
     };

@@ -25,7 +25,7 @@ fn method_name(name: &str) -> String {
 
 /// The file.
 pub(super) fn source(of: &Described, package: &str) -> String {
-    let Described { name, version, methods } = of;
+    let Described { name, version, methods, .. } = of;
     let class = pascal(name);
     let package = package.rsplit('.').next().unwrap_or(package);
     let mut out = format!(

@@ -106,7 +106,7 @@ const fn kind(argument: &Argument) -> &'static str {
 
 /// The file.
 pub(super) fn source(of: &Described, package: Option<&str>) -> String {
-    let Described { name, version, methods } = of;
+    let Described { name, version, methods, .. } = of;
     let class = class(name, CLASSES);
     let mut out = format!("// Made by `diwan object client` from version {version} of type {name}.\n");
     if let Some(package) = package {

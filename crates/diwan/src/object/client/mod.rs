@@ -60,8 +60,12 @@ pub(crate) struct ClientArguments {
 pub(super) fn client(arguments: &ClientArguments, out: &mut impl Write) -> Done {
     let path = format!("/v1/types/{}", escaped(&arguments.name));
     let told = arguments.access.ask(&Request::get(path))?;
-    let source =
-        source(arguments.language, arguments.package.as_deref(), &told.body).map_err(Failure::new)?;
+    let described = Described::read(&told.body).map_err(Failure::new)?;
+    let source = source(arguments.language, arguments.package.as_deref(), &described);
+    if !described.left_out.is_empty() {
+        let left_out = described.left_out.join(", ");
+        eprintln!("left out, for they take and give bytes, which the libraries do not: {left_out}");
+    }
     match &arguments.out {
         Some(file) => {
             fs::write(file, source).map_err(|error| unwritable(file, &error))?;
@@ -72,16 +76,15 @@ pub(super) fn client(arguments: &ClientArguments, out: &mut impl Write) -> Done 
     Ok(())
 }
 
-fn source(language: Language, package: Option<&str>, told: &serde_json::Value) -> Result<String, String> {
-    let described = Described::read(told)?;
-    Ok(match language {
-        Language::Go => golang::source(&described, package.unwrap_or("objects")),
-        Language::Java => java::source(&described, package),
-        Language::Javascript => javascript::source(&described, javascript::Form::JavaScript),
-        Language::Typescript => javascript::source(&described, javascript::Form::TypeScript),
-        Language::Python => python::source(&described),
-        Language::Rust => rust::source(&described),
-    })
+fn source(language: Language, package: Option<&str>, described: &Described) -> String {
+    match language {
+        Language::Go => golang::source(described, package.unwrap_or("objects")),
+        Language::Java => java::source(described, package),
+        Language::Javascript => javascript::source(described, javascript::Form::JavaScript),
+        Language::Typescript => javascript::source(described, javascript::Form::TypeScript),
+        Language::Python => python::source(described),
+        Language::Rust => rust::source(described),
+    }
 }
 
 #[cfg(test)]

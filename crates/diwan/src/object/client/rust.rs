@@ -43,7 +43,7 @@ const fn kind(kind: Kind) -> &'static str {
 
 /// The module.
 pub(super) fn source(of: &Described) -> String {
-    let Described { name, version, methods } = of;
+    let Described { name, version, methods, .. } = of;
     let class = class(name, CLASSES);
     let mut out = format!(
         "//! Objects of type `{name}`, version {version}. Made by `diwan object client`; needs the crates `diwan-objects`, `serde` \

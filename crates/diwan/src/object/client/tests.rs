@@ -1,6 +1,11 @@
 use serde_json::{Value, json};
 
+use super::described::Described;
 use super::{Language, source};
+
+fn source_of(language: Language, told: &Value) -> Result<String, String> {
+    Described::read(told).map(|described| source(language, None, &described))
+}
 
 const ALL: [Language; 6] = [
     Language::Go,
@@ -34,7 +39,7 @@ fn tough() -> Value {
 #[test]
 fn every_language_has_all_methods_under_the_names_of_the_wire() {
     for language in ALL {
-        let source = source(language, None, &told("rate-table", &tough())).unwrap();
+        let source = source_of(language, &told("rate-table", &tough())).unwrap();
         let quote = if matches!(language, Language::Javascript | Language::Typescript) { '\'' } else { '"' };
         for method in ["delete", "await", "type", "undescribed", "new"] {
             assert!(source.contains(&format!("{quote}{method}{quote}")), "{language:?} {method}: {source}");
@@ -55,7 +60,7 @@ fn what_must_be_given_comes_first_and_what_may_be_left_out_may() {
         (Language::Typescript, "args: { 'z': string; 'a'?: Integer }, options"),
         (Language::Go, "\tZ string\n\tA *int64 // may be left out"),
     ] {
-        let source = source(language, None, &told).unwrap();
+        let source = source_of(language, &told).unwrap();
         assert!(source.contains(words), "{language:?}: {source}");
     }
 }
@@ -68,7 +73,7 @@ fn class_has_no_name_that_its_file_uses() {
         ("wait", Language::Java, "interface WaitType "),
         ("json", Language::Typescript, "class JsonType "),
     ] {
-        let source = source(language, None, &told(name, &tough())).unwrap();
+        let source = source_of(language, &told(name, &tough())).unwrap();
         assert!(source.contains(class), "{language:?}: {source}");
     }
 }
@@ -88,7 +93,7 @@ fn nothing_of_a_description_becomes_code() {
     ];
     for told in &hostile {
         for language in ALL {
-            assert!(source(language, None, told).is_err(), "{told}");
+            assert!(source_of(language, told).is_err(), "{told}");
         }
     }
     let mut told = told(
@@ -97,6 +102,17 @@ fn nothing_of_a_description_becomes_code() {
     );
     told["version"] = json!(evil);
     for language in ALL {
-        assert!(!source(language, None, &told).unwrap().contains("import os"));
+        assert!(!source_of(language, &told).unwrap().contains("import os"));
     }
+}
+
+#[test]
+fn methods_of_bytes_are_left_out() {
+    let methods = json!({ "put": { "codec": "raw" }, "count": { "codec": "json" }, "size": {} });
+    let mut told = told("blob", &methods);
+    assert_eq!(Described::read(&told).map(|blob| blob.left_out), Ok(vec!["put".into()]));
+    told["description"]["codec"] = json!("raw");
+    let blob = Described::read(&told).unwrap();
+    let left: Vec<_> = blob.methods.iter().map(|method| &*method.name).collect();
+    assert_eq!((blob.left_out, left), (vec!["put".into(), "size".into()], vec!["count"]));
 }

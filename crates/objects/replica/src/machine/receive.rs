@@ -66,10 +66,10 @@ impl ObjectsMachine {
         state: &State,
         group: &mut Group,
     ) {
-        // One that waited as it came was nobody's yet.
-        let is_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
+        // One that waits for its token or its type to be known has no principal, or no object, yet: it is counted behind that.
+        let was_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
-        if !is_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
+        if !was_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
             return self.refuse(&request, problem);
         }
         if let Err(problem) = access::judge(&request, state) {
@@ -465,7 +465,9 @@ fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Pro
         return Err(Problem::new(Slug::BadArgument, format!("a batch has 1 to {BATCH_MAX} calls")));
     }
     if matches!(command, Command::Access { .. }) && !comes_back(command) {
-        let detail = format!("a name has {KEY_BYTES_MAX} bytes at the most, and nobody so many rights");
+        let detail = format!(
+            "a name has {KEY_BYTES_MAX} bytes at the most; or there are more rights than a principal may have"
+        );
         return Err(Problem::new(Slug::BadArgument, detail));
     }
     if matches!(caller.identity, Identity::Session { .. }) && !has_secret {
@@ -474,7 +476,7 @@ fn check(command: &Command, caller: &Caller, has_secret: bool) -> Result<(), Pro
     Ok(())
 }
 
-/// Whether it can be read when it comes back from the log. A change of access has names that nobody has looked at yet.
+/// Whether it can be read when it comes back from the log. A change of access has names that were not looked at yet.
 fn comes_back(command: &Command) -> bool {
     let mut bytes = Vec::new();
     command.encode(&mut bytes);

@@ -1,4 +1,4 @@
-//! How much somebody may have, as data: quotas, what is used of them, and the table that commands look them up in. What they mean is
+//! How much namespaces and principals may have, as data: quotas, what is used of them, and the table that commands look them up in. What they mean is
 //! in `quota`.
 
 mod records;

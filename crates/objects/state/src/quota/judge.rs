@@ -1,4 +1,4 @@
-//! Whether what a client asked for makes somebody have more than he may.
+//! Whether what a client asked for takes a namespace or a principal beyond its quota.
 
 use super::settle::{Moved, found, settle};
 use crate::allowance::{QuotaLimits, QuotaOf};
@@ -21,10 +21,10 @@ pub(crate) fn judged<R>(
     Ok(done)
 }
 
-/// Whether nobody has more than he may by what has changed since [`settle`].
+/// Whether no quota is passed by what has changed since [`settle`].
 ///
 /// # Errors
-/// Somebody has. It is the caller's to take it back.
+/// One is. It is the caller's to take it back.
 pub(crate) fn check(core: &mut Core) -> Result<(), Problem> {
     let settled = found(core);
     let Some(problem) = settled.moved.iter().find_map(|moved| refusal(core, moved)) else { return Ok(()) };

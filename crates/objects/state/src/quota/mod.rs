@@ -1,7 +1,7 @@
 //! Quotas: how much a namespace, or a principal, may have of a group.
 //!
 //! # Interface
-//! [`judged()`] carries out a piece of work, and refuses it (`quota`) if it makes somebody have more than he may. [`settle()`] takes
+//! [`judged()`] carries out a piece of work, and refuses it (`quota`) if it takes one of them beyond its quota. [`settle()`] takes
 //! account of what a command has changed so far. [`perform()`] sets quotas, [`count_some`] counts what was there before one was set.
 //!
 //! # What counts

@@ -32,7 +32,7 @@ impl Delta {
     }
 }
 
-/// What somebody has now, and had before.
+/// What a namespace or a principal has now, and had before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) of: QuotaOf,
@@ -230,7 +230,7 @@ const fn less(object: &Metered) -> Delta {
     Delta { objects: -1, bytes, waiters, sessions: 0, records: 0 }
 }
 
-/// Somebody has so much more, or less.
+/// One of them has so much more, or less.
 pub(super) fn add(core: &mut Core, of: QuotaOf, delta: Delta) -> Option<Moved> {
     core.quotas.of(&of)?;
     let key = key::usage(&of);

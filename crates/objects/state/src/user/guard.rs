@@ -194,17 +194,21 @@ fn has_room(core: &Core, pages: u32) -> bool {
 /// Moves an object's memory aside, in the place of what was kept before; without room it is not kept. The object's memory is
 /// then that of an image.
 pub(super) fn keep_before(core: &mut Core, space: u64, root: &Root) {
+    keep(core, space, root, move_table);
+}
+
+/// Keeps a copy of an object's memory likewise; the object has it, too.
+pub(super) fn keep_copy_before(core: &mut Core, space: u64, root: &Root) {
+    keep(core, space, root, copy_table);
+}
+
+fn keep(core: &mut Core, space: u64, root: &Root, carry: fn(&mut Core, u64, u8, u8)) {
     forget_before(core, space);
     if !has_room(core, root.pages) {
         return;
     }
-    move_table(core, space, PAGES, KEPT_PAGES);
-    move_table(core, space, REGISTERS, KEPT_REGISTERS);
-    note_before(core, space, root);
-}
-
-/// The memory of an object is kept from now on.
-fn note_before(core: &mut Core, space: u64, root: &Root) {
+    carry(core, space, PAGES, KEPT_PAGES);
+    carry(core, space, REGISTERS, KEPT_REGISTERS);
     let until_ms = core.meta.stamp_ms.saturating_add(IMAGE_MS);
     deadline::set(core, until_ms, deadline::IMAGE, &space.to_be_bytes(), &());
     let before = Before { version: root.version, pages: root.pages, commands: 0, until_ms };
@@ -212,17 +216,6 @@ fn note_before(core: &mut Core, space: u64, root: &Root) {
     add_memory(core, before.pages, 0);
     let guard = Guard { before: Some(before), ..of(core, space) };
     write(core, space, &guard);
-}
-
-/// Keeps a copy of an object's memory likewise; the object has it, too.
-pub(super) fn keep_copy_before(core: &mut Core, space: u64, root: &Root) {
-    forget_before(core, space);
-    if !has_room(core, root.pages) {
-        return;
-    }
-    copy_table(core, space, PAGES, KEPT_PAGES);
-    copy_table(core, space, REGISTERS, KEPT_REGISTERS);
-    note_before(core, space, root);
 }
 
 /// Takes the memory back that was kept: pages and version of then. What the object had in its place is removed before.
