@@ -11,7 +11,7 @@ use crate::compiler::{Compiler, Task, Uncompiled, code_name, configuration};
 use crate::imports::{self, Cell};
 use crate::kept_code::KeptCode;
 use crate::marks::UnderWay;
-use crate::memory::{Creator, Tracking};
+use crate::memory::Creator;
 use crate::rejected::rejected;
 
 /// Code that versions use, by the bytes of the module as it was rewritten, and by the memory that its instances may have.
@@ -41,7 +41,7 @@ impl Codes {
     pub(crate) fn of(
         &mut self,
         module: Vec<u8>,
-        (bytes_max, tracking): (usize, Tracking),
+        bytes_max: usize,
         under_way: &UnderWay<'_>,
         is_wanted: &dyn Fn() -> bool,
     ) -> Result<Arc<InstancePre<Cell>>, NoCode> {
@@ -50,7 +50,7 @@ impl Codes {
         if let Some(code) = self.known.get(&key).and_then(Weak::upgrade) {
             return Ok(code);
         }
-        let engine = Engine::new(&configuration(Arc::new(Creator::new(bytes_max, tracking))));
+        let engine = Engine::new(&configuration(Arc::new(Creator::new(bytes_max))));
         let engine = engine.unwrap_or_else(|error| panic!("no engine on this machine: {error}"));
         let module = self.found_or_compiled(&engine, &key.0, under_way, is_wanted)?;
         let code = Arc::new(linked(&engine, &module)?);
@@ -159,9 +159,8 @@ mod tests {
         let mut codes = Codes::new(Arc::new(InProcess), None);
         let marks = Marks::default();
         let under_way = marks.begin(Mark::of_version(VersionHash([7; 32])), 0);
-        let mut code = |bytes_max| {
-            codes.of(module.clone(), (bytes_max, Tracking::Compare), &under_way, &|| true).expect("compiles")
-        };
+        let mut code =
+            |bytes_max| codes.of(module.clone(), bytes_max, &under_way, &|| true).expect("compiles");
         let (one, other, larger) = (code(1 << 16), code(1 << 16), code(1 << 20));
         assert!(Arc::ptr_eq(&one, &other) && !Arc::ptr_eq(&one, &larger));
         drop((one, other));

@@ -64,7 +64,7 @@ pub use compiler::{
     COMPILE_MODULE, Compiler, CompilerLimits, CompilerProcess, InProcess, Task, Uncompiled, compile_module,
 };
 pub use description::{Codec, Description, MethodKind, SECTION};
-pub use memory::Tracking;
+pub use instance::Tracking;
 pub use module::check;
 use objects_state::guest::{
     Ended, Engine, Failure, Host, Progress, Rejected, Run, RunId, Version, VersionHash,
@@ -101,7 +101,7 @@ impl Default for Settings {
         Self {
             residents_max: 1_000,
             resident_bytes_max: 1 << 30,
-            tracking: Tracking::here(),
+            tracking: Tracking::default(),
             directory: None,
             compiler: Arc::new(InProcess),
         }

@@ -7,11 +7,11 @@ use objects_state::guest::{Failure, Rejected};
 use crate::code::{Codes, NoCode};
 use crate::description::Description;
 use crate::form::Form;
-use crate::instance::{Instance, Recipe};
+use crate::instance::{Instance, Recipe, Tracking};
 use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
 use crate::marks::UnderWay;
-use crate::memory::{Image, Tracking};
+use crate::memory::Image;
 use crate::module::{Segment, checked, rewrite};
 use crate::rejected::rejected;
 
@@ -45,7 +45,7 @@ impl Prepared {
         let description = outline.described();
         let bytes_max = usize::try_from(description.memory_bytes).expect("a limit fits");
         let mut recipe = Recipe {
-            pre: codes.of(rewritten.module, (bytes_max, tracking), under_way, is_wanted)?,
+            pre: codes.of(rewritten.module, bytes_max, under_way, is_wanted)?,
             image: None,
             globals: rewritten.globals,
             bytes_max,

@@ -6,7 +6,7 @@ use objects_state::guest::{Ended, Entry, Failure, Host, PAGE_BYTES, Run, Version
 
 use crate::description::Codec;
 use crate::imports::{Facts, Phase, Random};
-use crate::instance::Instance;
+use crate::instance::{Instance, Written};
 use crate::memory::Image;
 use crate::prepared::Prepared;
 
@@ -42,7 +42,6 @@ impl Resident {
             let page = host.page(*number).expect("a page that is listed is there");
             page_mut(&mut instance, *number).copy_from_slice(page);
         }
-        instance.forget_written();
         Self { version: run.version, prepared, instance, changed: run.changed, own_pages: pages.len() }
     }
 
@@ -59,7 +58,8 @@ impl Resident {
     pub(crate) fn bytes(&self) -> usize {
         /// An instance without pages of its own: its store, its page tables.
         const INSTANCE_BYTES: usize = 32 << 10;
-        INSTANCE_BYTES + (self.own_pages * PAGE_BYTES).min(self.instance.bytes().len())
+        let dirty = self.instance.dirty_bytes();
+        INSTANCE_BYTES + dirty + (self.own_pages * PAGE_BYTES).min(self.instance.bytes().len())
     }
 
     /// Runs a command's part. Whether the copy may be kept is told beside.
@@ -137,15 +137,16 @@ impl Resident {
     }
 
     /// The pages that differ from before.
-    fn changes(&self, host: &dyn Host) -> Vec<(u32, Option<Vec<u8>>)> {
+    fn changes(&mut self, host: &dyn Host) -> Vec<(u32, Option<Vec<u8>>)> {
+        let written = self.instance.take_written();
         let memory = self.instance.bytes();
         let mut changes = Vec::new();
-        for number in self.instance.written() {
+        for Written { page: number, bytes } in written {
             let start = number as usize * PAGE_BYTES;
             let now = &memory[start..start + PAGE_BYTES];
             let own = host.page(number);
             let image = image_page(&self.prepared.image, number);
-            if now != own.unwrap_or(image) {
+            if now[..bytes] != own.unwrap_or(image)[..bytes] {
                 changes.push((number, (now != image).then(|| now.to_vec())));
             }
         }
@@ -159,9 +160,9 @@ impl Resident {
             return false;
         }
         self.instance.set_registers(registers);
-        for number in self.instance.written() {
+        for Written { page: number, bytes } in self.instance.take_written() {
             let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
-            page_mut(&mut self.instance, number).copy_from_slice(page);
+            page_mut(&mut self.instance, number)[..bytes].copy_from_slice(&page[..bytes]);
         }
         true
     }

@@ -17,9 +17,9 @@ use objects_state::guest::{Rejected, Version, VersionHash};
 use parking_lot::{Condvar, Mutex};
 
 use crate::code::{Codes, NoCode};
+use crate::instance::Tracking;
 use crate::log::Log;
 use crate::marks::{Mark, Marks};
-use crate::memory::Tracking;
 use crate::prepared::Prepared;
 use crate::rejected::rejected;
 

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 use wasmtime::{Config, Engine, WasmBacktraceDetails};
 
 use crate::limits::FRAMES_MAX;
-use crate::memory::{Creator, Tracking};
-use crate::module::FEATURES;
+use crate::memory::Creator;
+use crate::module::REWRITTEN_FEATURES;
 
 /// Bytes of the machine's stack that a run may take, twice of what it counts. A thread that runs modules has more than that.
 const STACK_BYTES: usize = 1 << 20;
@@ -21,7 +21,7 @@ pub(crate) type CodeName = [u8; 32];
 
 /// An engine that compiles, and runs nothing.
 pub(crate) fn engine() -> Engine {
-    let engine = Engine::new(&configuration(Arc::new(Creator::new(0, Tracking::Compare))));
+    let engine = Engine::new(&configuration(Arc::new(Creator::new(0))));
     engine.unwrap_or_else(|error| panic!("no engine on this machine: {error}"))
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn engine() -> Engine {
 pub(crate) fn configuration(creator: Arc<Creator>) -> Config {
     let mut config = Config::new();
     config
-        .wasm_features(!FEATURES, false)
+        .wasm_features(!REWRITTEN_FEATURES, false)
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(STACK_BYTES)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)

@@ -6,6 +6,7 @@ use wasmtime::{Memory, ResourceLimiter};
 
 use super::Acts;
 use crate::description::Codec;
+use crate::instance::Dirty;
 use crate::log::Log;
 use crate::memory::Borrowed;
 use crate::meter::Meter;
@@ -58,14 +59,16 @@ pub(crate) struct Facts {
 /// How large the memory may become.
 #[derive(Debug)]
 pub(crate) struct Growth {
-    bytes_max: usize,
+    /// What an instance begins with was looked at before it was compiled.
+    bytes_max: Option<usize>,
     /// Whether more was asked for in this run.
     pub(crate) is_refused: bool,
 }
 
 impl ResourceLimiter for Growth {
     fn memory_growing(&mut self, _: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let fits = desired <= self.bytes_max && maximum.is_none_or(|maximum| desired <= maximum);
+        let fits = self.bytes_max.is_none_or(|most| desired <= most)
+            && maximum.is_none_or(|maximum| desired <= maximum);
         self.is_refused |= !fits;
         Ok(fits)
     }
@@ -79,6 +82,7 @@ impl ResourceLimiter for Growth {
 pub(crate) struct Cell {
     pub(crate) memory: Option<Memory>,
     pub(crate) meter: Option<Meter>,
+    pub(crate) dirty: Option<Dirty>,
     pub(crate) host: Borrowed,
     pub(crate) facts: Facts,
     pub(crate) acts: Acts,
@@ -89,17 +93,23 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    pub(crate) fn new(bytes_max: usize, log: Arc<Log>) -> Self {
+    pub(crate) fn new(log: Arc<Log>) -> Self {
         Self {
             memory: None,
             meter: None,
+            dirty: None,
             host: Borrowed::default(),
             facts: Facts::default(),
             acts: Acts::default(),
-            growth: Growth { bytes_max, is_refused: false },
+            growth: Growth { bytes_max: None, is_refused: false },
             last_logged: String::new(),
             log,
         }
+    }
+
+    /// From now on the memory may have so many bytes at the most.
+    pub(crate) fn bound_growth(&mut self, bytes_max: usize) {
+        self.growth.bytes_max = Some(bytes_max);
     }
 
     /// Begins a run.

@@ -44,8 +44,14 @@ pub(super) fn bytes_mut<'a>(
     length: u32,
 ) -> wasmtime::Result<(&'a mut [u8], &'a mut Cell)> {
     let memory = caller.data().memory.ok_or_else(outside)?;
+    let range = range(pointer, length);
+    if range.end > memory.data_size(&*caller) {
+        return Err(outside());
+    }
+    let dirty = caller.data().dirty.expect("an instance that runs has them");
+    dirty.note(&mut *caller, range.start, range.len());
     let (all, cell) = memory.data_and_store_mut(caller);
-    Ok((all.get_mut(range(pointer, length)).ok_or_else(outside)?, cell))
+    Ok((&mut all[range], cell))
 }
 
 /// A number in the memory.

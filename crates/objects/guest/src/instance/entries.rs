@@ -114,8 +114,12 @@ impl Entries {
         }
         let place = self.alloc.call(&mut *store, length)?;
         let memory = store.data().memory.expect("an instance has one");
-        let room = memory.data_mut(&mut *store).get_mut(place as usize..place as usize + bytes);
-        let room = room.ok_or_else(|| broken("gave memory by `alloc` that there is not"))?;
+        let start = place as usize;
+        if start + bytes > memory.data_size(&*store) {
+            return Err(broken("gave memory by `alloc` that there is not"));
+        }
+        store.data().dirty.expect("an instance has them").note(&mut *store, start, bytes);
+        let room = &mut memory.data_mut(&mut *store)[start..start + bytes];
         for (offset, part) in parts {
             room[*offset..*offset + part.len()].copy_from_slice(part);
         }

@@ -1,21 +1,24 @@
 //! A module with a memory: entering it, and reading and setting what an object consists of.
 
+mod dirty;
 mod entries;
 mod failure;
 mod registers;
 
+pub use dirty::Tracking;
+pub(crate) use dirty::{Dirty, Written};
 pub(crate) use registers::WASM_PAGE_BYTES;
 
 use std::sync::Arc;
 
 use entries::Entries;
-use objects_state::guest::{Entry, Failure, Host};
+use objects_state::guest::{Entry, Failure, Host, PAGE_BYTES};
 use wasmtime::{Global, InstancePre, Memory, Store};
 
 use crate::imports::{Cell, Facts};
 use crate::limits::STACK_BYTES;
 use crate::log::Log;
-use crate::memory::{Borrowed, Image, Tracking, beginning_as, forget_written, lend, written};
+use crate::memory::{Borrowed, Image, beginning_as, lend};
 use crate::meter::Meter;
 
 /// What instances of a version are made from.
@@ -37,6 +40,7 @@ pub(crate) struct Instance {
     globals: Vec<Global>,
     entries: Entries,
     meter: Meter,
+    dirty: Dirty,
     tracking: Tracking,
     /// What all of it belongs to.
     instance: wasmtime::Instance,
@@ -52,13 +56,14 @@ pub(crate) struct Left {
 impl Instance {
     /// A new instance. No code of the module runs, but its tables are filled.
     pub(crate) fn new(recipe: &Recipe) -> Result<Self, Failure> {
-        let mut store =
-            Store::new(recipe.pre.module().engine(), Cell::new(recipe.bytes_max, recipe.log.clone()));
+        let mut store = Store::new(recipe.pre.module().engine(), Cell::new(recipe.log.clone()));
         store.limiter(|cell| &mut cell.growth);
         let instance = beginning_as(recipe.image.as_ref(), || recipe.pre.instantiate(&mut store));
         let instance = instance.map_err(|error| failure::of(&error, false, ""))?;
         let memory = instance.get_memory(&mut store, "memory").expect("checked: it exports one");
-        store.data_mut().memory = Some(memory);
+        let dirty = Dirty::of(&instance, &mut store);
+        store.data_mut().bound_growth(recipe.bytes_max);
+        (store.data_mut().memory, store.data_mut().dirty) = (Some(memory), Some(dirty));
         let mut global =
             |name: &String| instance.get_global(&mut store, name).expect("it was exported by us");
         let globals = recipe.globals.iter().map(&mut global).collect();
@@ -66,7 +71,7 @@ impl Instance {
         store.data_mut().meter = Some(meter);
         let entries = Entries::of(&instance, &mut store);
         let (tracking, bytes_max) = (recipe.tracking, recipe.bytes_max);
-        Ok(Self { store, memory, globals, entries, meter, tracking, instance, bytes_max })
+        Ok(Self { store, memory, globals, entries, meter, dirty, tracking, instance, bytes_max })
     }
 
     /// All of its memory.
@@ -79,14 +84,15 @@ impl Instance {
         self.memory.data_mut(&mut self.store)
     }
 
-    /// Numbers of the pages that may have been written since the last time, in order.
-    pub(crate) fn written(&self) -> Vec<u32> {
-        written(self.bytes(), self.tracking)
+    /// What may have been written since the last time, in order.
+    pub(crate) fn take_written(&mut self) -> Vec<Written> {
+        let pages = self.bytes().len() / PAGE_BYTES;
+        self.dirty.take(&mut self.store, pages, self.tracking)
     }
 
-    /// From now on it is asked what was written after this.
-    pub(crate) fn forget_written(&self) {
-        forget_written(self.bytes(), self.tracking);
+    /// Bytes that are kept to know it.
+    pub(crate) fn dirty_bytes(&self) -> usize {
+        self.dirty.len(&self.store)
     }
 
     /// What the last run wants done.

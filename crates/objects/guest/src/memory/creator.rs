@@ -7,14 +7,13 @@ use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use super::image::Image;
 use super::mapping::Mapping;
-use super::written::{self, Tracking};
 
 thread_local! {
-    /// What the memory begins as that this thread is about to make.
+    /// What the next memory begins as that this thread makes.
     static BEGINNING: RefCell<Option<Arc<Image>>> = const { RefCell::new(None) };
 }
 
-/// Makes instances whose memories begin as this image, or with zeros.
+/// Makes an instance whose first memory begins as this image, or with zeros.
 pub(crate) fn beginning_as<T>(image: Option<&Arc<Image>>, make: impl FnOnce() -> T) -> T {
     struct Back(Option<Arc<Image>>);
     impl Drop for Back {
@@ -29,13 +28,12 @@ pub(crate) fn beginning_as<T>(image: Option<&Arc<Image>>, make: impl FnOnce() ->
 /// Makes the memories of the instances of one module: of all versions that share its machine code.
 pub(crate) struct Creator {
     bytes_max: usize,
-    tracking: Tracking,
 }
 
 impl Creator {
-    /// For memories of at most so many bytes.
-    pub(crate) const fn new(bytes_max: usize, tracking: Tracking) -> Self {
-        Self { bytes_max, tracking }
+    /// For memories of at most so many bytes, or of as many as they begin with.
+    pub(crate) const fn new(bytes_max: usize) -> Self {
+        Self { bytes_max }
     }
 }
 
@@ -49,19 +47,15 @@ unsafe impl MemoryCreator for Creator {
         reserved: Option<usize>,
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
-        let reserved = reserved.unwrap_or(0).max(self.bytes_max);
-        let mut mapping = Mapping::reserved(reserved + guard);
-        mapping.small_pages(self.bytes_max);
-        BEGINNING.with_borrow(|image| {
-            if let Some(image) = image.as_ref().filter(|image| !image.bytes().is_empty()) {
-                mapping.cover(image.file(), image.bytes().len());
-            }
-        });
-        if self.tracking == Tracking::Kernel {
-            written::watch(&mapping, self.bytes_max);
+        let bytes_max = self.bytes_max.max(minimum);
+        let mut mapping = Mapping::reserved(reserved.unwrap_or(0).max(bytes_max) + guard);
+        mapping.small_pages(bytes_max);
+        // An instance's memories are made in the module's order: its own first, then the one that was added.
+        if let Some(image) = BEGINNING.take().filter(|image| !image.bytes().is_empty()) {
+            mapping.cover(image.file(), image.bytes().len());
         }
         mapping.open(0, minimum);
-        Ok(Box::new(Linear { mapping, bytes: minimum, bytes_max: self.bytes_max }))
+        Ok(Box::new(Linear { mapping, bytes: minimum, bytes_max }))
     }
 }
 

@@ -7,6 +7,8 @@
 //!
 //! *Stack.* A function that calls takes its frame and gives it back at its end, which is therefore one place: the code lies in a block
 //! that `return` leaves. A function that calls nothing is let off: there is one of these at a time.
+//!
+//! What is added for other ends (`dirty.rs`) is not counted: results depend on what a module does, not on how it is watched.
 
 use objects_state::guest::Rejected;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
@@ -14,6 +16,7 @@ use wasm_encoder::{BlockType, Function, Instruction, ValType};
 use wasmparser::{FuncValidator, FunctionBody, Operator, ValidatorResources};
 
 use super::Outline;
+use super::dirty::{self, Scratch};
 use super::price::{LOOK_UNITS, Price, price};
 use crate::rejected::rejected;
 
@@ -112,7 +115,10 @@ fn written(
         let (count, ty) = group?;
         locals.push((count, RoundtripReencoder.val_type(ty)?));
     }
+    let first = plan.locals + u32::from(plan.moves);
+    let (scratch, added) = Scratch::of(plan.operators.iter().filter_map(dirty::write), first);
     locals.extend(plan.moves.then_some((1, ValType::I32)));
+    locals.extend(added);
     let mut code = Code { function: Function::new(locals), counters, local: plan.locals };
     if plan.calls {
         code.take_stack(plan.frame_bytes);
@@ -129,6 +135,9 @@ fn written(
             _ => {}
         }
         code.pay_for_bytes(operator);
+        if let Some(write) = dirty::write(operator) {
+            scratch.note(write, &mut code.function);
+        }
         match operator {
             // Out of the block around everything.
             Operator::Return if plan.calls => _ = code.function.instruction(&Instruction::Br(nesting as u32)),

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod code;
+mod dirty;
 mod exports;
 mod imports;
 mod metered;
@@ -11,9 +12,11 @@ mod price;
 mod rewrite;
 mod validate;
 
+pub(crate) use dirty::SPILL_BYTES;
 pub(crate) use imports::{Answer, WASI};
 pub(crate) use names::shortened;
 pub(crate) use outline::Outline;
-pub(crate) use rewrite::{FUEL, STACK, START, Segment, reserved_global, rewrite};
+pub(crate) use rewrite::REWRITTEN_FEATURES;
+pub(crate) use rewrite::{DIRTY, FUEL, STACK, START, Segment, reserved_global, rewrite};
 pub use validate::check;
-pub(crate) use validate::{FEATURES, checked};
+pub(crate) use validate::checked;

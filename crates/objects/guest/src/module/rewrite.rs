@@ -1,5 +1,5 @@
 //! What a checked module is made into:
-//! - its functions count fuel and stack (`metered.rs`);
+//! - its functions count fuel and stack (`metered.rs`), and note which pages they write (`dirty.rs`) in a memory that is added;
 //! - its mutable globals are exported, since they belong to an object's state;
 //! - its start function and its data segments are taken out: the *image* holds what they do, and an object's memory begins as a
 //!   copy of it. Segments stay as passive ones (`memory.init` may use them), active ones as empty ones.
@@ -7,15 +7,16 @@
 use objects_state::guest::Rejected;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{
-    BlockType, CodeSection, DataSection, ExportKind, ExportSection, GlobalSection, GlobalType, RawSection,
-    SectionId, TypeSection, ValType,
+    BlockType, CodeSection, DataSection, ExportKind, ExportSection, GlobalSection, GlobalType, MemorySection,
+    RawSection, SectionId, TypeSection, ValType,
 };
 use wasmparser::{
     ConstExpr, DataKind, FuncValidator, FunctionBody, Operator, Parser, Payload, ValidPayload, Validator,
-    ValidatorResources,
+    ValidatorResources, WasmFeatures,
 };
 
 use super::Outline;
+use super::dirty::{self, DIRTY_MEMORY};
 use super::metered::{self, Counters};
 use super::validate::FEATURES;
 use crate::rejected::rejected;
@@ -46,6 +47,12 @@ pub(crate) const START: &str = "diwan:start";
 pub(crate) const FUEL: &str = "diwan:fuel";
 /// The global that counts bytes of stack: an i32.
 pub(crate) const STACK: &str = "diwan:stack";
+
+/// The memory of dirty bytes.
+pub(crate) const DIRTY: &str = "diwan:dirty";
+
+/// The proposals that what comes out uses.
+pub(crate) const REWRITTEN_FEATURES: WasmFeatures = FEATURES.union(WasmFeatures::MULTI_MEMORY);
 
 /// The order of sections in a module.
 const ORDER: [SectionId; 11] = [
@@ -86,6 +93,7 @@ struct Parts<'o, 'a> {
     types: TypeSection,
     /// Results of the types of blocks that are added, behind the module's own types.
     blocks: Vec<Vec<ValType>>,
+    memories: MemorySection,
     globals: GlobalSection,
     exports: ExportSection,
     code: CodeSection,
@@ -102,6 +110,7 @@ impl<'o, 'a> Parts<'o, 'a> {
             sections: Sections::default(),
             types: TypeSection::new(),
             blocks: Vec::new(),
+            memories: MemorySection::new(),
             globals: GlobalSection::new(),
             exports: ExportSection::new(),
             code: CodeSection::new(),
@@ -116,6 +125,7 @@ impl<'o, 'a> Parts<'o, 'a> {
         let mut copy = RoundtripReencoder;
         match payload {
             Payload::TypeSection(reader) => copy.parse_type_section(&mut self.types, reader),
+            Payload::MemorySection(reader) => copy.parse_memory_section(&mut self.memories, reader),
             Payload::GlobalSection(reader) => copy.parse_global_section(&mut self.globals, reader),
             Payload::ExportSection(reader) => copy.parse_export_section(&mut self.exports, reader),
             Payload::DataSection(reader) => {
@@ -177,7 +187,10 @@ impl<'o, 'a> Parts<'o, 'a> {
             self.globals.global(GlobalType { val_type: ty, mutable: true, shared: false }, &zero);
             self.exports.export(name, ExportKind::Global, index);
         }
+        self.memories.memory(dirty::memory(self.outline.described().memory_bytes));
+        self.exports.export(DIRTY, ExportKind::Memory, DIRTY_MEMORY);
         self.sections.put(SectionId::Type, &self.types);
+        self.sections.put(SectionId::Memory, &self.memories);
         self.sections.put(SectionId::Global, &self.globals);
         self.sections.put(SectionId::Export, &self.exports);
         self.sections.put(SectionId::Code, &self.code);
