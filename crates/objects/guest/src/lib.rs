@@ -3,8 +3,8 @@
 //! # The way of a call
 //! `residents.rs` finds the object's copy; it is used if it was left at the position that the state names, otherwise
 //! `resident.rs` makes it again from the version's image and the object's pages. `instance/` writes the arguments into the
-//! memory and enters the module; `imports/` answers what it asks. Then `memory/` tells which pages were written, these are
-//! compared with what they were, and what differs goes to the state. A query's and a failed run's pages are written back.
+//! memory and enters the module; `imports/` answers what it asks. Then `instance/dirty.rs` tells which lines of pages were written, these are
+//! compared with what they were, and what differs goes to the state. What a query and a failed run have written is put back.
 //!
 //! A run that takes more than its slice is taken back, and begun again in a thread of its own on the copy of its object
 //! (`beside.rs`), which it has for itself until its end is taken. A query that does goes on on a copy that is thrown away
@@ -67,7 +67,7 @@ pub use description::{Codec, Description, MethodKind, SECTION};
 pub use instance::Tracking;
 pub use module::check;
 use objects_state::guest::{
-    Ended, Engine, Failure, Host, Progress, Rejected, Run, RunId, Version, VersionHash,
+    Ended, Engine, Failure, Host, Pages, Progress, Rejected, Run, RunId, Version, VersionHash,
 };
 
 use crate::beside::{Beside, End};
@@ -88,7 +88,7 @@ pub struct Settings {
     pub residents_max: usize,
     /// Bytes that all copies may take.
     pub resident_bytes_max: usize,
-    /// How written pages are found.
+    /// How what was written is found.
     pub tracking: Tracking,
     /// Where machine code is kept, and what is under way; of this process alone. Nothing is kept without one.
     pub directory: Option<PathBuf>,
@@ -235,7 +235,7 @@ fn kept_in(directory: &Path) -> (Marks, Option<KeptCode>) {
 
 /// A run that was not begun.
 fn failed(failure: Failure) -> Ended {
-    Ended { outcome: Err(failure), pages: Vec::new(), registers: None, acts: Vec::new(), fuel: 0 }
+    Ended { outcome: Err(failure), pages: Pages::default(), registers: None, acts: Vec::new(), fuel: 0 }
 }
 
 impl Engine for Guests {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use objects_state::guest::{Ended, Entry, Failure, Host, PAGE_BYTES, Run, VersionHash};
+use objects_state::guest::{Ended, Entry, Failure, Host, LINE_BYTES, PAGE_BYTES, Pages, Run, VersionHash};
 
 use crate::description::Codec;
 use crate::imports::{Facts, Phase, Random};
@@ -82,7 +82,7 @@ impl Resident {
     pub(crate) fn settle(&mut self, entered: Entered, kept_at: u64, host: &dyn Host) -> (Ended, bool) {
         let Entered { left, before } = entered;
         if left.outcome.is_err() {
-            let ended = Ended { pages: Vec::new(), registers: None, acts: Vec::new(), ..left };
+            let ended = Ended { pages: Pages::default(), registers: None, acts: Vec::new(), ..left };
             return (ended, self.restore(&before, host));
         }
         let pages = self.changes(host);
@@ -133,24 +133,36 @@ impl Resident {
             Err(Failure::OutOfFuel) if slice.is_some() => Err(Failure::Unfinished),
             outcome => outcome,
         };
-        Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: left.fuel }
+        Ended { outcome, pages: Pages::default(), registers: None, acts: Vec::new(), fuel: left.fuel }
     }
 
-    /// The pages that differ from before.
-    fn changes(&mut self, host: &dyn Host) -> Vec<(u32, Option<Vec<u8>>)> {
+    /// What differs from before.
+    fn changes(&mut self, host: &dyn Host) -> Pages {
         let written = self.instance.take_written();
         let memory = self.instance.bytes();
-        let mut changes = Vec::new();
-        for Written { page: number, bytes } in written {
-            let start = number as usize * PAGE_BYTES;
-            let now = &memory[start..start + PAGE_BYTES];
-            let own = host.page(number);
-            let image = image_page(&self.prepared.image, number);
-            if now[..bytes] != own.unwrap_or(image)[..bytes] {
-                changes.push((number, (now != image).then(|| now.to_vec())));
+        let mut pages = Pages::default();
+        for written in written.chunk_by(|one, next| page_of(one) == page_of(next)) {
+            let number = page_of(&written[0]);
+            let now = page(memory, number);
+            let (own, image) = (host.page(number), image_page(&self.prepared.image, number));
+            let before = own.unwrap_or(image);
+            let (mut lines, mut is_image) = (0_u8, true);
+            for part in written {
+                let at = part.start % PAGE_BYTES;
+                let part = at..at + part.bytes;
+                if now[part.clone()] != before[part.clone()] {
+                    lines |= 1 << (at / LINE_BYTES);
+                    is_image &= now[part.clone()] == image[part];
+                }
+            }
+            match own {
+                _ if lines == 0 => {}
+                Some(_) if is_image && now == image => pages.gone(number),
+                Some(_) => pages.lines(number, lines, now),
+                None => pages.whole(number, now),
             }
         }
-        changes
+        pages
     }
 
     /// Takes back what was written since the registers were read; whether that was possible.
@@ -160,18 +172,29 @@ impl Resident {
             return false;
         }
         self.instance.set_registers(registers);
-        for Written { page: number, bytes } in self.instance.take_written() {
+        for part in self.instance.take_written() {
+            let (number, at) = (page_of(&part), part.start % PAGE_BYTES);
             let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
-            page_mut(&mut self.instance, number)[..bytes].copy_from_slice(&page[..bytes]);
+            let place = &mut self.instance.bytes_mut()[part.start..part.start + part.bytes];
+            place.copy_from_slice(&page[at..at + part.bytes]);
         }
         true
     }
 }
 
+/// The page that a written part lies in.
+const fn page_of(part: &Written) -> u32 {
+    (part.start / PAGE_BYTES) as u32
+}
+
+fn page(memory: &[u8], number: u32) -> &[u8; PAGE_BYTES] {
+    memory[number as usize * PAGE_BYTES..].first_chunk().expect("a memory has whole pages")
+}
+
 /// A page of the image, which is empty behind its end.
-pub(crate) fn image_page(image: &Image, number: u32) -> &[u8] {
+pub(crate) fn image_page(image: &Image, number: u32) -> &[u8; PAGE_BYTES] {
     let start = number as usize * PAGE_BYTES;
-    image.bytes().get(start..start + PAGE_BYTES).unwrap_or(&ZEROS)
+    image.bytes().get(start..).and_then(<[u8]>::first_chunk).unwrap_or(&ZEROS)
 }
 
 fn page_mut(instance: &mut Instance, number: u32) -> &mut [u8] {

@@ -30,7 +30,7 @@ fn same(benches: &mut [Bench; 2], method: &str, numbers: &[u32]) -> Result<Vec<u
     let args: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     let [noted, compared] = benches.each_mut().map(|bench| bench.call(method, &args));
     assert_eq!(noted, compared, "{method} {numbers:x?}");
-    noted.outcome.map(|_| noted.pages.iter().map(|(page, _)| *page).collect())
+    noted.outcome.map(|_| noted.pages.iter().map(|(page, _)| page).collect())
 }
 
 /// The next call makes the object again.

@@ -140,7 +140,7 @@ fn pages_are_those_that_differ_and_none_that_are_the_image_s_again() {
         let args = [at.to_le_bytes(), value.to_le_bytes()].concat();
         let ended = bench.call("s", &args);
         assert_eq!(ended.outcome, Ok(Vec::new()));
-        ended.pages.iter().map(|(number, page)| (*number, page.is_some())).collect::<Vec<_>>()
+        ended.pages.iter().map(|(number, lines)| (number, lines.is_some())).collect::<Vec<_>>()
     };
     assert_eq!(store(20_000, 1), [(4, true)]);
     assert_eq!(store(20_000, 1), [], "the same again");

@@ -75,7 +75,7 @@ fn pages_that_the_object_has_not_changed_are_those_of_the_new_version() {
     let object = &bench.objects[&1];
     assert_eq!(object.page(16_384 / PAGE_BYTES as u32), None, "its constant is the image's");
     let written = bench.call("get", b"{}").pages;
-    assert!(written.iter().all(|(page, _)| *page == 0), "what it gives and is given lies there");
+    assert!(written.iter().all(|(page, _)| page == 0), "what it gives and is given lies there");
 }
 
 #[test]

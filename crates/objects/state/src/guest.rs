@@ -18,10 +18,8 @@
 //! - *Nothing that a module does reaches another object, the file system, the network or a clock.*
 
 use crate::command::SessionId;
+pub use crate::pages::{LINE_BYTES, Lines, PAGE_BYTES, Pages};
 pub use crate::version::VersionHash;
-
-/// Bytes of a page, the unit in which memory is kept.
-pub const PAGE_BYTES: usize = 4096;
 
 /// The space of copies on which something is only tried: no object has it.
 pub const COPIES: u64 = u64::MAX;
@@ -235,9 +233,8 @@ pub enum Failure {
 pub struct Ended {
     /// The result, or why there is none.
     pub outcome: Result<Vec<u8>, Failure>,
-    /// The pages that differ from before the run: nothing stands for a page that is as in the image again. None after a failure
-    /// and a query.
-    pub pages: Vec<(u32, Option<Vec<u8>>)>,
+    /// The pages that differ from before the run. None after a failure and a query.
+    pub pages: Pages,
     /// Size of the memory and globals, if they changed. For the engine alone to read.
     pub registers: Option<Vec<u8>>,
     /// What is to be done. Nothing after a failure and a query.
@@ -330,7 +327,7 @@ pub struct NoEngine;
 impl NoEngine {
     fn broken() -> Ended {
         let detail = String::from("this member runs no modules");
-        let (pages, registers, acts) = (Vec::new(), None, Vec::new());
+        let (pages, registers, acts) = (Pages::default(), None, Vec::new());
         Ended { outcome: Err(Failure::Broken { detail }), pages, registers, acts, fuel: 0 }
     }
 }

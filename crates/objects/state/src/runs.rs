@@ -3,7 +3,7 @@
 
 use twox_hash::XxHash3_64;
 
-use crate::guest::{Act, Ended, Failure};
+use crate::guest::{Act, Ended, Failure, Host, PAGE_BYTES};
 
 /// Runs of one command of which this is kept. A command runs fewer modules, but for a session's end that many objects hear of.
 const RUNS_MAX: usize = 4_096;
@@ -19,6 +19,18 @@ pub struct Ran {
     pub digest: u64,
 }
 
+impl Ran {
+    /// What a run came to, of an object that was before as `host` tells. `counted`: its fuel counts against what a command may take,
+    /// so a result may depend on it.
+    pub(crate) fn of(
+        (position, space): (u64, u64),
+        (ended, host): (&Ended, &dyn Host),
+        counted: bool,
+    ) -> Self {
+        Self { position, space, digest: digest(ended, host, counted) }
+    }
+}
+
 /// Runs of the last command, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Vec<Ran>);
@@ -29,10 +41,10 @@ impl Runs {
         self.0.clear();
     }
 
-    /// A run has ended. `counted`: its fuel counts against what a command may take, so a result may depend on it.
-    pub(crate) fn note(&mut self, (position, space): (u64, u64), ended: &Ended, counted: bool) {
+    /// A run has ended.
+    pub(crate) fn note(&mut self, ran: Ran) {
         if self.0.len() < RUNS_MAX {
-            self.0.push(Ran { position, space, digest: digest(ended, counted) });
+            self.0.push(ran);
         }
     }
 
@@ -56,7 +68,7 @@ impl Parts {
 }
 
 /// Of equal ends equal, in every process and build.
-fn digest(ended: &Ended, counted: bool) -> u64 {
+fn digest(ended: &Ended, host: &dyn Host, counted: bool) -> u64 {
     let mut parts = Parts(0);
     match &ended.outcome {
         Ok(result) => {
@@ -65,9 +77,19 @@ fn digest(ended: &Ended, counted: bool) -> u64 {
         }
         Err(failure) => put_failure(&mut parts, failure),
     }
-    for (number, page) in &ended.pages {
-        parts.number(u64::from(*number) << 1 | u64::from(page.is_some()));
-        parts.bytes(page.as_deref().unwrap_or_default());
+    for (number, lines) in ended.pages.iter() {
+        parts.number(u64::from(number) << 1 | u64::from(lines.is_some()));
+        match lines.map(|lines| (lines, lines.page())) {
+            None => parts.bytes(&[]),
+            Some((_, Some(page))) => parts.bytes(page),
+            // Earlier builds hash pages.
+            Some((lines, None)) => {
+                let mut page = [0; PAGE_BYTES];
+                page.copy_from_slice(host.page(number).expect("lines are of a page that the object has"));
+                lines.put_into(&mut page);
+                parts.bytes(&page);
+            }
+        }
     }
     parts.number(u64::from(ended.registers.is_some()));
     parts.bytes(ended.registers.as_deref().unwrap_or_default());
@@ -112,16 +134,41 @@ fn put_act(parts: &mut Parts, act: &Act) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guest::Pages;
+
+    /// An object whose only page is of sevens.
+    struct Sevens;
+
+    impl Host for Sevens {
+        fn page(&self, _: u32) -> Option<&[u8]> {
+            Some(&[7; PAGE_BYTES])
+        }
+        fn pages(&self) -> Vec<u32> {
+            vec![3]
+        }
+        fn registers(&self) -> Option<&[u8]> {
+            None
+        }
+        fn is_waiting(&self, _: u64) -> bool {
+            false
+        }
+        fn waiting(&self) -> Vec<u64> {
+            Vec::new()
+        }
+    }
+
+    fn digest(ended: &Ended, counted: bool) -> u64 {
+        super::digest(ended, &Sevens, counted)
+    }
+
+    fn page(number: u32, page: Option<[u8; PAGE_BYTES]>) -> Pages {
+        std::iter::once((number, page)).collect()
+    }
 
     fn ended() -> Ended {
         let acts = vec![Act::Emit { topic: "a".into(), body: b"1".to_vec() }, Act::ClearTimer(3)];
-        Ended {
-            outcome: Ok(b"{}".to_vec()),
-            pages: vec![(3, Some(vec![7; 4096]))],
-            registers: None,
-            acts,
-            fuel: 5,
-        }
+        let pages = page(3, Some([7; PAGE_BYTES]));
+        Ended { outcome: Ok(b"{}".to_vec()), pages, registers: None, acts, fuel: 5 }
     }
 
     #[test]
@@ -136,10 +183,10 @@ mod tests {
             other(|ended| ended.outcome = Err(Failure::OutOfFuel)),
             other(|ended| ended.outcome = Err(Failure::Trapped { detail: "x".into() })),
             other(|ended| ended.outcome = Err(Failure::Broken { detail: "x".into() })),
-            other(|ended| ended.pages[0].1 = Some(vec![8; 9])),
-            other(|ended| ended.pages[0].1 = None),
-            other(|ended| ended.pages[0].0 = 4),
-            other(|ended| ended.pages.clear()),
+            other(|ended| ended.pages = page(3, Some([8; PAGE_BYTES]))),
+            other(|ended| ended.pages = page(3, None)),
+            other(|ended| ended.pages = page(4, Some([7; PAGE_BYTES]))),
+            other(|ended| ended.pages = Pages::default()),
             other(|ended| ended.registers = Some(Vec::new())),
             other(|ended| ended.acts.swap(0, 1)),
             other(|ended| ended.acts[0] = Act::Emit { topic: "a1".into(), body: Vec::new() }),
@@ -158,5 +205,15 @@ mod tests {
     #[test]
     fn digest_of_a_run_is_the_same_in_every_build() {
         assert_eq!(digest(&ended(), true), 11_802_122_293_119_633_803);
+    }
+
+    #[test]
+    fn lines_count_as_the_page_that_they_make() {
+        let mut whole = [7; PAGE_BYTES];
+        (whole[0], whole[PAGE_BYTES - 1]) = (1, 2);
+        let mut lines = Pages::default();
+        lines.lines(3, 0b1000_0001, &whole);
+        let ends = [page(3, Some(whole)), lines].map(|pages| Ended { pages, ..ended() });
+        assert_eq!(digest(&ends[0], true), digest(&ends[1], true));
     }
 }

@@ -15,7 +15,7 @@ use std::ops::Bound;
 
 use crate::codec::{put_bytes, put_varint};
 use crate::key::Key;
-use crate::term::term;
+use crate::sum::term;
 
 /// The only form so far.
 pub(crate) const VERSION: u8 = 1;

@@ -37,7 +37,7 @@ use crate::scan::{Scan, SnapshotProgress};
 use crate::session::{self, Session};
 use crate::slots::SlotTable;
 use crate::source::{Process, Source};
-use crate::term::term;
+use crate::sum::term;
 use crate::tick;
 use crate::ticket;
 use crate::types::{self, TypeInfo};

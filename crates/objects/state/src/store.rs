@@ -1,6 +1,7 @@
 //! The records: everything that decides a later result is a key with a value here.
 //!
-//! The digest is a sum over all records, so a change costs its own two terms. Each change is noted until the command
+//! The digest is a sum over all records, so a change costs its own two terms; those of long records are worked out when the
+//! digest is asked for, or when many wait for it. Each change is noted until the command
 //! ends: a failed call takes its changes back, and a running snapshot gets what was there before. So no type and no
 //! command can forget the digest, the snapshot or the rollback of something that it keeps.
 //!
@@ -9,13 +10,20 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use twox_hash::XxHash3_64;
-
 use crate::key::Key;
+use crate::pages::{KeptLines, Lines};
 use crate::scan::{Scan, SnapshotProgress};
-use crate::term::{term, term_under};
+use crate::sum::Sum;
 
 type Value = Box<[u8]>;
+
+/// What a change has replaced.
+enum Before {
+    /// The record; nothing if there was none.
+    Record(Option<Value>),
+    /// Lines of a page.
+    Lines(KeptLines),
+}
 
 /// What a record of this size takes beside its bytes, about.
 pub(crate) const RECORD_BYTES: usize = 64;
@@ -24,10 +32,9 @@ pub(crate) const RECORD_BYTES: usize = 64;
 #[derive(Default)]
 pub(crate) struct Store {
     records: BTreeMap<Key, Value>,
-    /// The sum of all records' terms.
-    terms: u64,
+    sum: Sum,
     /// What the running command has replaced, in order.
-    journal: Vec<(Key, Option<Value>)>,
+    journal: Vec<(Key, Before)>,
     /// Bytes that the running command has written.
     written: usize,
     pub(crate) scan: Option<Scan>,
@@ -37,29 +44,47 @@ pub(crate) struct Store {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     changes: usize,
-    terms: u64,
 }
 
 impl Store {
     /// Most records that are written are there already, so that case costs one copy of the value. What
-    /// is written as it was changes nothing.
-    pub(crate) fn put(&mut self, key: Key, value: &[u8]) {
-        let key_hash = XxHash3_64::oneshot(&key);
+    /// is written as it was changes nothing. Says whether there was no such record.
+    pub(crate) fn put(&mut self, key: Key, value: &[u8]) -> bool {
         let old = match self.records.get_mut(&key) {
-            Some(present) if **present == *value => return,
+            Some(present) if **present == *value => return false,
             Some(present) => {
                 let old = core::mem::replace(present, value.into());
-                self.terms = self.terms.wrapping_sub(term_under(key_hash, &old));
+                self.sum.replaced(&key, &old, value);
                 Some(old)
             }
             None => {
                 self.records.insert(key.clone(), value.into());
+                self.sum.added(&key, value);
                 None
             }
         };
         self.written += RECORD_BYTES + key.len() + value.len();
-        self.terms = self.terms.wrapping_add(term_under(key_hash, value));
-        self.journal.push((key, old));
+        let is_new = old.is_none();
+        self.journal.push((key, Before::Record(old)));
+        is_new
+    }
+
+    /// Writes lines of a page that is there. Counts as writing it whole.
+    pub(crate) fn put_lines(&mut self, key: Key, lines: Lines<'_>) {
+        let Some(present) = self.records.get_mut(&key) else {
+            panic!("lines are written into a page that is there");
+        };
+        if self.scan.is_some() {
+            // It may want the whole record as it was.
+            let mut page = present.clone();
+            lines.put_into(&mut page);
+            self.put(key, &page);
+            return;
+        }
+        self.sum.changes(&key, present);
+        let before = Before::Lines(lines.exchange(present));
+        self.written += RECORD_BYTES + key.len() + present.len();
+        self.journal.push((key, before));
     }
 
     /// Says whether there was such a record.
@@ -71,24 +96,37 @@ impl Store {
     pub(crate) fn take(&mut self, key: &Key) -> Option<&[u8]> {
         let (key, old) = self.records.remove_entry(key)?;
         self.written += RECORD_BYTES;
-        self.terms = self.terms.wrapping_sub(term(&key, &old));
-        self.journal.push((key, Some(old)));
-        self.journal.last().and_then(|(_, old)| old.as_deref())
+        self.sum.removed(&key, &old);
+        self.journal.push((key, Before::Record(Some(old))));
+        match self.journal.last() {
+            Some((_, Before::Record(old))) => old.as_deref(),
+            _ => None,
+        }
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { changes: self.journal.len(), terms: self.terms }
+    pub(crate) const fn mark(&self) -> Mark {
+        Mark { changes: self.journal.len() }
     }
 
     /// Takes back all that was changed since.
     pub(crate) fn rollback(&mut self, mark: Mark) {
-        for (key, old) in self.journal.drain(mark.changes..).rev() {
-            match old {
-                Some(old) => self.records.insert(key, old),
-                None => self.records.remove(&key),
-            };
+        for (key, before) in self.journal.drain(mark.changes..).rev() {
+            if let Some(now) = self.records.get(&key) {
+                self.sum.removed(&key, now);
+            }
+            match before {
+                Before::Record(None) => {
+                    self.records.remove(&key);
+                    continue;
+                }
+                Before::Record(Some(old)) => _ = self.records.insert(key.clone(), old),
+                Before::Lines(lines) => {
+                    let present = self.records.get_mut(&key);
+                    lines.put_back(present.expect("lines were written into a page that is there"));
+                }
+            }
+            self.sum.added(&key, &self.records[&key]);
         }
-        self.terms = mark.terms;
     }
 
     /// How many changes the running command has made.
@@ -96,9 +134,13 @@ impl Store {
         self.journal.len()
     }
 
-    /// Its changes behind so many: the keys, and what was there before.
+    /// Its changes behind so many: the keys, and what was there before; but for pages of which lines have changed, which are as long
+    /// as they were.
     pub(crate) fn changes_since(&self, count: usize) -> impl Iterator<Item = (&Key, Option<&[u8]>)> {
-        self.journal.iter().skip(count).map(|(key, old)| (key, old.as_deref()))
+        self.journal.iter().skip(count).filter_map(|(key, before)| match before {
+            Before::Record(old) => Some((key, old.as_deref())),
+            Before::Lines(_) => None,
+        })
     }
 
     /// Bytes that the running command has written, with what each record takes.
@@ -108,10 +150,13 @@ impl Store {
 
     /// The command has ended. Gives how many bytes it has written.
     pub(crate) fn commit(&mut self) -> usize {
-        match &mut self.scan {
-            Some(scan) => self.journal.drain(..).for_each(|(key, old)| scan.keep(key, old)),
-            None => self.journal.clear(),
+        for (key, before) in self.journal.drain(..) {
+            // While there is one, no lines are written.
+            if let (Some(scan), Before::Record(old)) = (&mut self.scan, before) {
+                scan.keep(key, old);
+            }
         }
+        self.sum.bound(&self.records);
         core::mem::take(&mut self.written)
     }
 
@@ -163,8 +208,9 @@ impl Store {
         }
     }
 
-    pub(crate) const fn terms(&self) -> u64 {
-        self.terms
+    /// The sum of all records' terms.
+    pub(crate) fn terms(&self) -> u64 {
+        self.sum.terms(&self.records)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -6,21 +6,20 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use base::WallTime;
 use objects_guest::{Guests, Settings};
 use objects_state::limits::PIECE_BYTES;
 use objects_state::{
-    Call, Caller, Command, Effect, Effects, Identity, Invocation, ObjectName, Origin, Outcome, Principal, State,
-    type_named,
+    Call, Caller, Command, Effect, Effects, Identity, Invocation, ObjectName, Origin, Outcome, Principal,
+    State, type_named,
 };
-use base::WallTime;
 use sha2::{Digest as _, Sha256};
 
 const PARTS: usize = 40;
 const CALLS_PER_PART: u64 = 1_000;
 /// The feature level of the log with all that this build knows.
 const LEVEL: u32 = 9;
-const DESCRIPTION: &str =
-    r#"{"name":"hits","methods":{"hit":{"kind":"command"},"get":{"kind":"query"}}}"#;
+const DESCRIPTION: &str = r#"{"name":"hits","methods":{"hit":{"kind":"command"},"get":{"kind":"query"}}}"#;
 
 struct Bench {
     state: State,
@@ -47,9 +46,7 @@ impl Bench {
     /// Applies what has to succeed.
     fn must(&mut self, command: &Command) {
         let effects = self.apply(command);
-        let is_done = |effect: &Effect| {
-            matches!(effect, Effect::Answered { outcome: Outcome::Done(_), .. })
-        };
+        let is_done = |effect: &Effect| matches!(effect, Effect::Answered { outcome: Outcome::Done(_), .. });
         assert!(effects.iter().any(is_done), "{effects:?}");
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use objects_state::guest::{Act, Ended, Engine, Entry, Failure, Host, Run, VersionHash};
+use objects_state::guest::{Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Run, VersionHash};
 use serde_json::{Value, json};
 
 /// Where the tests of an object begin.
@@ -128,11 +128,13 @@ impl<'a> Object<'a> {
         self.changed = if has_changed { self.position } else { self.changed };
         self.pages = ended.pages.len();
         self.fuel = ended.fuel;
-        for (number, page) in ended.pages {
-            match page {
-                Some(page) => self.kept.pages.insert(number, page),
-                None => self.kept.pages.remove(&number),
-            };
+        for (number, lines) in ended.pages.iter() {
+            match lines {
+                Some(lines) => {
+                    lines.put_into(self.kept.pages.entry(number).or_insert_with(|| vec![0; PAGE_BYTES]))
+                }
+                None => _ = self.kept.pages.remove(&number),
+            }
         }
         self.kept.registers = ended.registers.or(self.kept.registers.take());
         for act in &ended.acts {

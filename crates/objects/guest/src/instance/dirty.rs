@@ -1,26 +1,33 @@
-//! Which pages of an instance's memory may have been written since that was asked for last: its dirty bytes, one a page, which its
+//! Which lines of an instance's memory may have been written since that was asked for last: its dirty bytes, one a line, which its
 //! functions set (`module/dirty.rs`), and so does the host where it writes for a run.
 
-use objects_state::guest::PAGE_BYTES;
+use objects_state::guest::LINE_BYTES;
 use wasmtime::{AsContext, AsContextMut, Instance, Memory, Store};
 
 use crate::module::{DIRTY, SPILL_BYTES};
 
-/// How written pages are found.
+/// How what was written is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tracking {
     /// The module notes them.
     #[default]
     DirtyBytes,
-    /// All pages are compared. It shows whether a module notes too little; each run costs by the size of the memory.
+    /// All lines are compared. It shows whether a module notes too little; each run costs by the size of the memory.
     Compare,
 }
 
-/// A part of a page, from its first byte on, that may have been written.
+/// A line that may have been written, or its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    pub(crate) page: u32,
+    /// Where it begins in the memory.
+    pub(crate) start: usize,
     pub(crate) bytes: usize,
+}
+
+impl Written {
+    const fn line(number: usize) -> Self {
+        Self { start: number * LINE_BYTES, bytes: LINE_BYTES }
+    }
 }
 
 /// Dirty bytes of an instance.
@@ -40,33 +47,34 @@ impl Dirty {
     /// Notes that the host writes so many bytes there.
     pub(crate) fn note(self, mut context: impl AsContextMut, place: usize, bytes: usize) {
         let Some(last) = bytes.checked_sub(1) else { return };
-        let pages = place / PAGE_BYTES..=(place + last) / PAGE_BYTES;
-        let noted = self.0.data_mut(&mut context).get_mut(pages);
-        noted.expect("there is one for each page of the memory").fill(1);
+        let lines = place / LINE_BYTES..=(place + last) / LINE_BYTES;
+        let noted = self.0.data_mut(&mut context).get_mut(lines);
+        noted.expect("there is one for each line of the memory").fill(1);
     }
 
-    /// What may have been written of a memory of so many pages since the last time, in order.
+    /// What may have been written of a memory of so many bytes since the last time, in order.
     pub(crate) fn take(
         self,
         mut context: impl AsContextMut,
-        pages: usize,
+        bytes: usize,
         tracking: Tracking,
     ) -> Vec<Written> {
-        let bytes = &mut self.0.data_mut(&mut context)[..pages];
+        let lines = bytes / LINE_BYTES;
+        let dirty = &mut self.0.data_mut(&mut context)[..lines];
         match tracking {
-            Tracking::DirtyBytes => taken(bytes),
+            Tracking::DirtyBytes => taken(dirty),
             Tracking::Compare => {
-                bytes.fill(0);
-                (0..pages).map(|page| Written { page: page as u32, bytes: PAGE_BYTES }).collect()
+                dirty.fill(0);
+                (0..lines).map(Written::line).collect()
             }
         }
     }
 }
 
-/// Pages whose byte is set, which it is no longer, and the first bytes of those behind.
+/// Lines whose byte is set, which it is no longer, and the first bytes of those behind.
 fn taken(dirty: &mut [u8]) -> Vec<Written> {
     /// Bytes that are looked at together.
-    const TOGETHER: usize = 32;
+    const TOGETHER: usize = 128;
     let count = dirty.len();
     let mut written: Vec<Written> = Vec::new();
     for (number, part) in dirty.chunks_mut(TOGETHER).enumerate() {
@@ -75,12 +83,13 @@ fn taken(dirty: &mut [u8]) -> Vec<Written> {
         }
         for (place, byte) in part.iter_mut().enumerate().filter(|(_, byte)| **byte != 0) {
             *byte = 0;
-            let page = number * TOGETHER + place;
-            // A page that one before may have been written into is named once.
-            written.pop_if(|before| before.page as usize == page);
-            written.push(Written { page: page as u32, bytes: PAGE_BYTES });
-            if page + 1 < count {
-                written.push(Written { page: page as u32 + 1, bytes: SPILL_BYTES });
+            let line = Written::line(number * TOGETHER + place);
+            // A line that the one before may have been written into is named once.
+            written.pop_if(|before| before.start == line.start);
+            let next = line.start + LINE_BYTES;
+            written.push(line);
+            if next < count * LINE_BYTES {
+                written.push(Written { start: next, bytes: SPILL_BYTES });
             }
         }
     }
@@ -92,13 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_that_are_dirty_are_told_once_with_the_beginnings_of_those_behind() {
-        let mut dirty = [0; 70];
-        for page in [0, 1, 31, 40, 69] {
-            dirty[page] = 1;
+    fn lines_that_are_dirty_are_told_once_with_the_beginnings_of_those_behind() {
+        let mut dirty = [0; 200];
+        for line in [0, 1, 127, 150, 199] {
+            dirty[line] = 1;
         }
-        let pages = [(0, 4096), (1, 4096), (2, 15), (31, 4096), (32, 15), (40, 4096), (41, 15), (69, 4096)];
-        assert_eq!(taken(&mut dirty), pages.map(|(page, bytes)| Written { page, bytes }));
+        let lines = [(0, 512), (1, 512), (2, 15), (127, 512), (128, 15), (150, 512), (151, 15), (199, 512)];
+        let lines = lines.map(|(line, bytes)| Written { start: line * LINE_BYTES, bytes });
+        assert_eq!(taken(&mut dirty), lines);
         assert_eq!(taken(&mut dirty), []);
     }
 }

@@ -12,7 +12,7 @@ pub(crate) use registers::WASM_PAGE_BYTES;
 use std::sync::Arc;
 
 use entries::Entries;
-use objects_state::guest::{Entry, Failure, Host, PAGE_BYTES};
+use objects_state::guest::{Entry, Failure, Host};
 use wasmtime::{Global, InstancePre, Memory, Store};
 
 use crate::imports::{Cell, Facts};
@@ -86,8 +86,8 @@ impl Instance {
 
     /// What may have been written since the last time, in order.
     pub(crate) fn take_written(&mut self) -> Vec<Written> {
-        let pages = self.bytes().len() / PAGE_BYTES;
-        self.dirty.take(&mut self.store, pages, self.tracking)
+        let bytes = self.bytes().len();
+        self.dirty.take(&mut self.store, bytes, self.tracking)
     }
 
     /// Bytes that are kept to know it.

@@ -1,29 +1,29 @@
-//! Which pages of its memory a module has written, noted by the module itself: before each instruction that writes, instructions
-//! are put that set the page's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
+//! Which lines of its memory a module has written, noted by the module itself: before each instruction that writes, instructions
+//! are put that set the line's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
 //! run has written, on every machine, and nothing is asked of the kernel.
 //!
-//! A store notes the page of its first byte alone: it may reach into the next page by less than [`SPILL_BYTES`], where whoever reads
-//! the dirty bytes looks too. Instructions that move many bytes note all their pages.
+//! A store notes the line of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], where whoever reads
+//! the dirty bytes looks too. Instructions that move many bytes note all their lines.
 //!
-//! What is noted may be too much, never too little: an instruction that then traps has noted its page as well. Where it lies outside
+//! What is noted may be too much, never too little: an instruction that then traps has noted its line as well. Where it lies outside
 //! of all that the memory may become, noting it traps as the instruction itself would have.
 
-use objects_state::guest::PAGE_BYTES;
+use objects_state::guest::LINE_BYTES;
 use wasm_encoder::{BlockType, Function, Instruction, MemArg, MemoryType, ValType};
 use wasmparser::Operator;
 
-/// The most bytes that a store writes behind the page which it notes: one less than its own.
+/// The most bytes that a store writes behind the line which it notes: one less than its own.
 pub(crate) const SPILL_BYTES: usize = 15;
 /// The index of the memory of dirty bytes: the module's own is 0.
 pub(super) const DIRTY_MEMORY: u32 = 1;
 
-const PAGE_BITS: i32 = PAGE_BYTES.trailing_zeros() as i32;
-const BYTE_OF_PAGE: MemArg = MemArg { offset: 0, align: 0, memory_index: DIRTY_MEMORY };
+const LINE_BITS: i32 = LINE_BYTES.trailing_zeros() as i32;
+const BYTE_OF_LINE: MemArg = MemArg { offset: 0, align: 0, memory_index: DIRTY_MEMORY };
 const WASM_PAGE_BYTES: u64 = 64 << 10;
 
-/// The memory that has a byte for each page of a memory of so many bytes at the most.
+/// The memory that has a byte for each line of a memory of so many bytes at the most.
 pub(super) fn memory(bytes_max: u64) -> MemoryType {
-    let pages = bytes_max.div_ceil(PAGE_BYTES as u64).div_ceil(WASM_PAGE_BYTES).max(1);
+    let pages = bytes_max.div_ceil(LINE_BYTES as u64).div_ceil(WASM_PAGE_BYTES).max(1);
     MemoryType { minimum: pages, maximum: Some(pages), memory64: false, shared: false, page_size_log2: None }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn write(operator: &Operator<'_>) -> Option<Write> {
     Some(Write::Store { value, offset })
 }
 
-/// Locals that hold operands while their page is noted, behind a function's own.
+/// Locals that hold operands while their line is noted, behind a function's own.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scratch {
     /// The first of three numbers.
@@ -125,29 +125,29 @@ impl Scratch {
         put(
             function,
             &[
-                Instruction::I32Const(PAGE_BITS),
+                Instruction::I32Const(LINE_BITS),
                 Instruction::I32ShrU,
                 Instruction::I32Const(1),
-                Instruction::I32Store8(BYTE_OF_PAGE),
+                Instruction::I32Store8(BYTE_OF_LINE),
                 Instruction::LocalGet(value),
             ],
         );
     }
 
-    /// The first and the last page, and those in between if there are any; a range that wraps around is outside of memory.
+    /// The first and the last line, and those in between if there are any; a range that wraps around is outside of memory.
     fn note_range(&self, function: &mut Function) {
         let [start, source, length] = self.numbers();
-        let first = [Instruction::LocalGet(start), Instruction::I32Const(PAGE_BITS), Instruction::I32ShrU];
+        let first = [Instruction::LocalGet(start), Instruction::I32Const(LINE_BITS), Instruction::I32ShrU];
         let last = [
             Instruction::LocalGet(start),
             Instruction::LocalGet(length),
             Instruction::I32Add,
             Instruction::I32Const(1),
             Instruction::I32Sub,
-            Instruction::I32Const(PAGE_BITS),
+            Instruction::I32Const(LINE_BITS),
             Instruction::I32ShrU,
         ];
-        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_PAGE)];
+        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_LINE)];
         put(
             function,
             &[Instruction::LocalSet(length), Instruction::LocalSet(source), Instruction::LocalSet(start)],

@@ -4,6 +4,7 @@
 pub(crate) mod generated;
 mod one_nan;
 
+use std::collections::btree_map::Entry as Place;
 use std::collections::{BTreeMap, BTreeSet};
 
 use objects_guest::{Guests, Settings};
@@ -41,13 +42,15 @@ impl Host for Object {
 impl Object {
     /// Keeps what a run left behind.
     pub(crate) fn keep(&mut self, ended: &Ended, position: u64) {
-        for (number, page) in &ended.pages {
-            match page {
-                Some(page) => {
-                    assert_eq!(page.len(), PAGE_BYTES);
-                    self.pages.insert(*number, page.clone());
+        for (number, lines) in ended.pages.iter() {
+            match lines {
+                Some(lines) => {
+                    let is_whole = lines.page().is_some();
+                    let page = self.pages.entry(number);
+                    assert!(is_whole || matches!(page, Place::Occupied(_)), "a new page is whole");
+                    lines.put_into(page.or_insert_with(|| vec![0; PAGE_BYTES]));
                 }
-                None => assert!(self.pages.remove(number).is_some(), "only a page that there is goes"),
+                None => assert!(self.pages.remove(&number).is_some(), "only a page that there is goes"),
             }
         }
         if let Some(registers) = &ended.registers {

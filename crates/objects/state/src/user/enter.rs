@@ -7,7 +7,7 @@ use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
 use crate::bytes;
 use crate::group::Deadly;
-use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Run, VersionHash};
+use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Pages, Run, VersionHash};
 use crate::json::Json;
 use crate::key;
 use crate::limits::{
@@ -16,6 +16,7 @@ use crate::limits::{
 use crate::object::{Ctx, Live};
 use crate::place::Place;
 use crate::problem::{Problem, Slug};
+use crate::runs::Ran;
 use crate::ticket::Ticket;
 use crate::types;
 
@@ -172,10 +173,11 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
     let ended = ctx.core.engine.get().run(&run, &host);
     // What went on beside the commands has held nobody up.
     let is_beside = visit.at.is_some() && visit.slice.is_none();
+    let ran = Ran::of((ctx.position(), space), (&ended, &host), !is_beside);
     if !is_beside {
         ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
     }
-    ctx.core.ran.note((ctx.core.meta.position, space), &ended, !is_beside);
+    ctx.core.ran.note(ran);
     (ended, at)
 }
 
@@ -245,21 +247,18 @@ pub(crate) fn query_result(ended: Ended, gives_bytes: bool) -> Result<String, Pr
 fn keep_memory(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    pages: &[(u32, Option<Vec<u8>>)],
+    pages: &Pages,
     registers: Option<&[u8]>,
 ) -> Result<(), Problem> {
     if pages.is_empty() && registers.is_none() {
         return Ok(());
     }
     let before = live.root.pages;
-    for (number, page) in pages {
+    for (number, lines) in pages.iter() {
         let key = key::entry(ctx.space(), PAGES, &number.to_be_bytes());
-        match page {
-            Some(page) => {
-                debug_assert_eq!(page.len(), PAGE_BYTES, "a page is whole");
-                live.root.pages += u32::from(ctx.core.store.get(&key).is_none());
-                ctx.core.store.put(key, page);
-            }
+        match lines.map(|lines| (lines, lines.page())) {
+            Some((_, Some(page))) => live.root.pages += u32::from(ctx.core.store.put(key, page)),
+            Some((lines, None)) => ctx.core.store.put_lines(key, lines),
             None => live.root.pages -= u32::from(ctx.core.store.remove(&key)),
         }
     }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects_state::Json;
 use objects_state::guest::{
-    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Progress, Rejected, Run, RunId, Version,
-    VersionHash,
+    Act, Ended, Engine, Entry, Failure, Host, LINE_BYTES, PAGE_BYTES, Pages as Changes, Progress, Rejected,
+    Run, RunId, Version, VersionHash,
 };
 
 type Pages = BTreeMap<u32, Vec<u8>>;
@@ -495,13 +495,13 @@ impl Engine for FakeEngine {
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         let (module, pages) = self.memory(run, host);
         if run.slice.is_some_and(|slice| fuel_of(run.entry, &module) > slice) {
-            let (outcome, pages) = (Err(Failure::Unfinished), Vec::new());
+            let (outcome, pages) = (Err(Failure::Unfinished), Changes::default());
             return Ended { outcome, pages, registers: None, acts: Vec::new(), fuel: 0 };
         }
         let (acts, position) = (Vec::new(), run.position);
         let mut machine = Machine { module, pages, host, acts, position, lies: false };
         let outcome = machine.entered(run.entry);
-        Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel: 1 }
+        Ended { outcome, pages: Changes::default(), registers: None, acts: Vec::new(), fuel: 1 }
     }
 
     fn forget_version(&self, version: VersionHash) {
@@ -521,6 +521,26 @@ impl Engine for FakeEngine {
     }
 }
 
+/// What has changed, of a page that there was by lines.
+fn changes(before: &Pages, now: &Pages) -> Changes {
+    let numbers: std::collections::BTreeSet<u32> = before.keys().chain(now.keys()).copied().collect();
+    let mut changes = Changes::default();
+    for number in numbers {
+        match (before.get(&number), now.get(&number)) {
+            (old, Some(page)) if old != Some(page) => {
+                let differs =
+                    |at: usize| old.is_none_or(|old| old[at..][..LINE_BYTES] != page[at..][..LINE_BYTES]);
+                let lines =
+                    (0..8).filter(|line| differs(line * LINE_BYTES)).fold(0, |all, line| all | 1 << line);
+                changes.lines(number, lines, page[..].try_into().expect("a page is whole"));
+            }
+            (Some(_), None) => changes.gone(number),
+            _ => {}
+        }
+    }
+    changes
+}
+
 impl FakeEngine {
     /// What a run comes to, and its memory then.
     fn carried_out(&self, run: &Run<'_>, host: &dyn Host) -> (Ended, Option<Pages>) {
@@ -532,7 +552,7 @@ impl FakeEngine {
             _ => None,
         };
         if let Some((failure, fuel)) = stop {
-            let (pages, registers, acts) = (Vec::new(), None, Vec::new());
+            let (pages, registers, acts) = (Changes::default(), None, Vec::new());
             return (Ended { outcome: Err(failure), pages, registers, acts, fuel }, None);
         }
         let before = pages.clone();
@@ -540,13 +560,13 @@ impl FakeEngine {
         let mut machine = Machine { module, pages, host, acts: Vec::new(), position: run.position, lies };
         let outcome = machine.entered(run.entry);
         if outcome.is_err() {
-            return (Ended { outcome, pages: Vec::new(), registers: None, acts: Vec::new(), fuel }, None);
+            return (
+                Ended { outcome, pages: Changes::default(), registers: None, acts: Vec::new(), fuel },
+                None,
+            );
         }
         let Machine { pages: now, acts, .. } = machine;
-        let changed = |number: &u32| before.get(number) != now.get(number);
-        let numbers: std::collections::BTreeSet<u32> = before.keys().chain(now.keys()).copied().collect();
-        let pages: Vec<_> =
-            numbers.into_iter().filter(changed).map(|number| (number, now.get(&number).cloned())).collect();
+        let pages = changes(&before, &now);
         let registers = (!pages.is_empty()).then(|| vec![now.len() as u8]);
         (Ended { outcome, pages, registers, acts, fuel }, Some(now))
     }

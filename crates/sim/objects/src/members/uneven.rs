@@ -33,7 +33,7 @@ impl Engine for Uneven {
             _ => false,
         };
         if is_meant && ended.outcome.is_ok() {
-            ended.pages.push((PAGE, Some(vec![self.by; PAGE_BYTES])));
+            ended.pages.whole(PAGE, &[self.by; PAGE_BYTES]);
         }
         ended
     }

@@ -1,0 +1,164 @@
+//! What a run has changed of an object's memory: pages, and of each the lines that differ, so that a call costs by what it wrote.
+
+/// Bytes of a page of an object's memory.
+pub const PAGE_BYTES: usize = 4096;
+/// Bytes of a line of a page.
+pub const LINE_BYTES: usize = PAGE_BYTES / LINES;
+/// Lines of a page: each has a bit.
+const LINES: usize = 8;
+const WHOLE: u8 = u8::MAX;
+
+/// What has changed of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// It is as in the version's image again.
+    Gone,
+    /// The lines whose bits are set are others; the contents of all pages' lines lie behind each other.
+    Lines(u8),
+}
+
+/// Pages that differ from before a run, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pages {
+    changes: Vec<(u32, Change)>,
+    contents: Vec<u8>,
+}
+
+impl Pages {
+    /// A page is as in the version's image again. It was not before.
+    pub fn gone(&mut self, number: u32) {
+        self.changes.push((number, Change::Gone));
+    }
+
+    /// A page is this now.
+    pub fn whole(&mut self, number: u32, page: &[u8; PAGE_BYTES]) {
+        self.lines(number, WHOLE, page);
+    }
+
+    /// Lines of a page differ from what they were, those whose bits are set; the object has had that page.
+    pub fn lines(&mut self, number: u32, lines: u8, page: &[u8; PAGE_BYTES]) {
+        self.changes.push((number, Change::Lines(lines)));
+        for line in places(lines) {
+            self.contents.extend_from_slice(&page[line * LINE_BYTES..][..LINE_BYTES]);
+        }
+    }
+
+    /// How many.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether none has changed.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Each page, and what differs of it; nothing if it is as in the image again.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Option<Lines<'_>>)> {
+        let mut rest = &self.contents[..];
+        self.changes.iter().map(move |(number, change)| match *change {
+            Change::Gone => (*number, None),
+            Change::Lines(lines) => {
+                let contents;
+                (contents, rest) = rest.split_at(lines.count_ones() as usize * LINE_BYTES);
+                (*number, Some(Lines { lines, contents }))
+            }
+        })
+    }
+}
+
+impl FromIterator<(u32, Option<[u8; PAGE_BYTES]>)> for Pages {
+    fn from_iter<I: IntoIterator<Item = (u32, Option<[u8; PAGE_BYTES]>)>>(pages: I) -> Self {
+        let mut all = Self::default();
+        for (number, page) in pages {
+            match page {
+                Some(page) => all.whole(number, &page),
+                None => all.gone(number),
+            }
+        }
+        all
+    }
+}
+
+/// Lines of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    lines: u8,
+    contents: &'a [u8],
+}
+
+impl<'a> Lines<'a> {
+    /// The page, if all of its lines are here.
+    #[must_use]
+    pub fn page(&self) -> Option<&'a [u8]> {
+        (self.lines == WHOLE).then_some(self.contents)
+    }
+
+    /// Where each line lies in its page, and what it is.
+    pub fn iter(self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        places(self.lines).map(|line| line * LINE_BYTES).zip(self.contents.chunks(LINE_BYTES))
+    }
+
+    /// Puts the lines into a page.
+    pub fn put_into(self, page: &mut [u8]) {
+        for (start, line) in self.iter() {
+            page[start..start + LINE_BYTES].copy_from_slice(line);
+        }
+    }
+
+    /// Puts the lines into a page, and gives what was in their places.
+    pub(crate) fn exchange(self, page: &mut [u8]) -> KeptLines {
+        let mut contents = Vec::with_capacity(self.contents.len());
+        for (start, line) in self.iter() {
+            let place = &mut page[start..start + LINE_BYTES];
+            contents.extend_from_slice(place);
+            place.copy_from_slice(line);
+        }
+        KeptLines { lines: self.lines, contents }
+    }
+}
+
+/// Lines of a page as they were.
+pub(crate) struct KeptLines {
+    lines: u8,
+    contents: Vec<u8>,
+}
+
+impl KeptLines {
+    pub(crate) fn put_back(&self, page: &mut [u8]) {
+        Lines { lines: self.lines, contents: &self.contents }.put_into(page);
+    }
+}
+
+/// The lines whose bits are set, in order.
+fn places(lines: u8) -> impl Iterator<Item = usize> {
+    (0..LINES).filter(move |line| lines >> line & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_out_as_they_went_in_and_where_they_belong() {
+        let page: [u8; PAGE_BYTES] = std::array::from_fn(|at| (at / LINE_BYTES) as u8 + 1);
+        let mut pages = Pages::default();
+        pages.lines(3, 0b1000_0001, &page);
+        pages.gone(4);
+        pages.whole(9, &page);
+        assert_eq!((pages.len(), pages.is_empty()), (3, false));
+        let told: Vec<_> = pages.iter().collect();
+        let [(3, Some(some)), (4, None), (9, Some(all))] = told[..] else { panic!("{told:?}") };
+        assert!(some.page().is_none() && all.page() == Some(&page[..]));
+        let mut into = [0; PAGE_BYTES];
+        some.put_into(&mut into);
+        let firsts: Vec<u8> = into.chunks(LINE_BYTES).map(|line| line[0]).collect();
+        assert_eq!(firsts, [1, 0, 0, 0, 0, 0, 0, 8]);
+        let kept = all.exchange(&mut into);
+        assert_eq!(into, page);
+        kept.put_back(&mut into);
+        assert_eq!((into[0], into[LINE_BYTES], into[PAGE_BYTES - 1]), (1, 0, 8));
+    }
+}
