@@ -16,7 +16,6 @@ use crate::limits::{
 use crate::object::{Ctx, Live};
 use crate::place::Place;
 use crate::problem::{Problem, Slug};
-use crate::runs::Ran;
 use crate::ticket::Ticket;
 use crate::types;
 
@@ -173,11 +172,10 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
     let ended = ctx.core.engine.get().run(&run, &host);
     // What went on beside the commands has held nobody up.
     let is_beside = visit.at.is_some() && visit.slice.is_none();
-    let ran = Ran::of((ctx.position(), space), (&ended, &host), !is_beside);
     if !is_beside {
         ctx.core.spent += (ended.fuel / FUEL_PER_BYTE) as usize;
     }
-    ctx.core.ran.note(ran);
+    ctx.core.ran.note((ctx.core.meta.position, space), &ended, !is_beside);
     (ended, at)
 }
 
