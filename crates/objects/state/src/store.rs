@@ -231,6 +231,8 @@ pub(crate) fn successor(prefix: &[u8]) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::{PAGE_BYTES, Pages};
+    use crate::sum::term;
 
     fn key(bytes: &[u8]) -> Key {
         Key::from(bytes)
@@ -259,6 +261,72 @@ mod tests {
         store.rollback(mark);
         assert_eq!((store.terms(), store.get(&key(&[2])), store.len()), (terms, Some(&[2][..]), 5));
         assert!(store.get(&key(&[1, 1])).is_some() && store.is_settled());
+    }
+
+    /// A page of that byte, and lines of it.
+    fn lines(which: u8, byte: u8) -> Pages {
+        let mut pages = Pages::default();
+        pages.lines(0, which, &[byte; PAGE_BYTES]);
+        pages
+    }
+
+    fn put_lines(store: &mut Store, key: &Key, which: u8, byte: u8) {
+        let pages = lines(which, byte);
+        let (_, lines) = pages.iter().next().expect("there is one");
+        store.put_lines(key.clone(), lines.expect("it is written"));
+    }
+
+    #[test]
+    fn what_becomes_of_pages_is_what_their_records_would_have_become() {
+        let page = |byte: u8| [byte; PAGE_BYTES];
+        let (mut store, mut whole) = (Store::default(), BTreeMap::<Key, Vec<u8>>::new());
+        let mut seed = 7_u64;
+        for step in 0..3_000 {
+            let (mark, before) = (store.mark(), whole.clone());
+            for _ in 0..3 {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let [number, which, byte, what, ..] = (seed >> 24).to_le_bytes();
+                let key = key(&[number % 4]);
+                match (whole.get_mut(&key), what % 4) {
+                    (Some(_), 0) => {
+                        assert!(store.remove(&key));
+                        whole.remove(&key);
+                    }
+                    (Some(record), 1 | 2) => {
+                        put_lines(&mut store, &key, which, byte);
+                        lines(which, byte).iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
+                    }
+                    (there, _) => {
+                        assert_eq!(store.put(key.clone(), &page(byte)), there.is_none());
+                        whole.insert(key, page(byte).to_vec());
+                    }
+                }
+            }
+            if seed >> 60 < 6 {
+                store.rollback(mark);
+                whole = before;
+            }
+            store.commit();
+            let records = store.range(Bound::Unbounded, Bound::Unbounded);
+            assert!(records.eq(whole.iter().map(|(key, page)| (&key[..], &page[..]))), "step {step}");
+            let mut fresh = Store::default();
+            whole.iter().for_each(|(key, page)| _ = fresh.put(key.clone(), page));
+            assert_eq!(store.terms(), fresh.terms(), "step {step}");
+        }
+    }
+
+    #[test]
+    fn running_snapshot_gets_a_page_as_it_was_before_its_lines_changed() {
+        let (mut store, key) = (Store::default(), key(&[1]));
+        store.put(key.clone(), &[1; PAGE_BYTES]);
+        store.commit();
+        store.scan = Some(Scan::new(&[], store.terms().wrapping_add(term(&[], &[]))));
+        put_lines(&mut store, &key, 0b100, 2);
+        store.commit();
+        assert_eq!(store.get(&key).map(|page| page[1024]), Some(2));
+        let mut out = Vec::new();
+        let progress = store.scan_chunk(&mut out, 1 << 20);
+        assert!(matches!(progress, Some(SnapshotProgress::Done { .. })), "{progress:?}");
     }
 
     #[test]

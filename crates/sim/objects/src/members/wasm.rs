@@ -44,13 +44,13 @@ struct Inner {
 
 impl PacedGuests {
     /// The engine of a process. What it decides for itself is drawn: how many copies of objects it keeps, and how it finds out
-    /// which pages were written.
+    /// what was written.
     pub(super) fn new(mut random: Random, deaths: &Arc<Deaths>) -> Self {
         let code = code(&deaths.folder().join("code"));
         let code = code.unwrap_or_else(|error| panic!("no folder for machine code: {error}"));
         let settings = Settings {
             residents_max: 1 + random.below(4) as usize,
-            tracking: if random.chance(50) { Tracking::Compare } else { Tracking::here() },
+            tracking: if random.chance(50) { Tracking::Compare } else { Tracking::DirtyBytes },
             directory: Some(deaths.folder()),
             ..Settings::default()
         };

@@ -3,7 +3,7 @@
 
 use objects_guest::{Guests, Settings};
 use objects_state::guest::{
-    Ended, Engine, Failure, Host, Progress, Rejected, Run, RunId, Version, VersionHash,
+    Ended, Engine, Failure, Host, Pages, Progress, Rejected, Run, RunId, Version, VersionHash,
 };
 
 use crate::guests::deadly::{self, Kills};
@@ -23,7 +23,7 @@ fn words(run: &Run<'_>) -> String {
 }
 
 fn deadly(detail: String) -> Ended {
-    let (pages, registers, acts) = (Vec::new(), None, Vec::new());
+    let (pages, registers, acts) = (Pages::default(), None, Vec::new());
     Ended { outcome: Err(Failure::Deadly { detail }), pages, registers, acts, fuel: 0 }
 }
 
