@@ -2,51 +2,74 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use crate::message::Fault;
 use crate::namespace::Namespace;
 
 /// Segments and parameters of one query that are read.
 const PARTS_MAX: usize = 32;
+/// Segments of the longest path that is a route.
+const SEGMENTS: usize = 6;
+/// Parameters that most queries have at the most.
+const PARAMETERS: usize = 2;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target<'a> {
-    /// What stands between the slashes, behind `/v1` and a namespace.
-    pub(crate) segments: Vec<Cow<'a, str>>,
+    pub(crate) path: Path<'a>,
+    /// The namespace that stands before the path.
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) query: Query<'a>,
+}
+
+/// A path behind `/v1` and a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path<'a> {
+    /// What stands between the slashes.
+    pub(crate) segments: SmallVec<[Cow<'a, str>; SEGMENTS]>,
     /// What stands behind the last colon of the last segment, as it came: an escaped colon is none.
     pub(crate) operation: Option<Cow<'a, str>>,
-    /// The namespace that stands before them.
-    pub(crate) namespace: Option<Namespace>,
-    pub(crate) query: Query,
 }
 
 /// Parameters, in the order in which they came. None is there twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct Query<'a>(SmallVec<[(Cow<'a, str>, Cow<'a, str>); PARAMETERS]>);
 
 impl<'a> Target<'a> {
     pub(crate) fn parse(target: &'a str) -> Result<Self, Fault> {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let path = path.strip_prefix("/v1/").ok_or_else(Fault::no_such_route)?;
-        let raw: Vec<_> = path.split('/').take(PARTS_MAX).collect();
-        let operation = raw.last().and_then(|last| last.rsplit_once(':'));
-        let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
-        let segments = raw.into_iter().map(|segment| decoded(segment, false));
-        let mut segments: Vec<_> = segments.collect::<Result<_, _>>()?;
-        let namespace = match segments.as_slice() {
+        let mut path = Path::parse(path)?;
+        let namespace = match path.segments.as_slice() {
             [first, name, ..] if first == "ns" => Some(Namespace::named(name)?),
             _ => None,
         };
         if namespace.is_some() {
-            segments.drain(..2);
+            path.segments.drain(..2);
         }
-        Ok(Self { segments, operation, namespace, query: Query::parse(query)? })
+        Ok(Self { path, namespace, query: Query::parse(query)? })
     }
 }
 
-impl Query {
-    fn parse(query: &str) -> Result<Self, Fault> {
-        let mut pairs: Vec<(String, String)> = Vec::new();
+impl<'a> Path<'a> {
+    fn parse(path: &'a str) -> Result<Self, Fault> {
+        let raw = || path.split('/').take(PARTS_MAX);
+        let operation = raw().last().and_then(|last| last.rsplit_once(':'));
+        let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
+        let segments = raw().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
+        Ok(Self { segments, operation })
+    }
+
+    /// The segments, for a match.
+    pub(crate) fn parts(&self) -> SmallVec<[&str; SEGMENTS]> {
+        self.segments.iter().map(AsRef::as_ref).collect()
+    }
+}
+
+impl<'a> Query<'a> {
+    fn parse(query: &'a str) -> Result<Self, Fault> {
+        let mut pairs = SmallVec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, value) = (decoded(name, true)?, decoded(value, true)?);
@@ -56,13 +79,13 @@ impl Query {
             if pairs.len() == PARTS_MAX {
                 return Err(Fault::argument("", format!("more than {PARTS_MAX} parameters")));
             }
-            pairs.push((name.into_owned(), value.into_owned()));
+            pairs.push((name, value));
         }
         Ok(Self(pairs))
     }
 
     /// Takes a parameter out.
-    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+    pub(crate) fn take(&mut self, name: &str) -> Option<Cow<'a, str>> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.remove(at).1)
     }
@@ -78,9 +101,14 @@ impl Query {
         }
     }
 
+    /// Whether all have been taken out.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whatever has not been taken out.
-    pub(crate) fn rest(self) -> Vec<(String, String)> {
-        self.0
+    pub(crate) fn rest(self) -> impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)> {
+        self.0.into_iter()
     }
 
     /// Refuses what has not been taken out: a misspelt parameter is no silent default.
@@ -123,17 +151,17 @@ mod tests {
     #[test]
     fn target_is_taken_apart_and_its_escapes_resolved() {
         let target = Target::parse("/v1/objects/map/a%2Fb%3Ac:batch?key=x+y%2B&n=1&flag").unwrap();
-        assert_eq!(target.segments, ["objects", "map", "a/b:c:batch"]);
-        assert_eq!(target.operation.as_deref(), Some("batch"));
+        assert_eq!(target.path.segments.as_slice(), ["objects", "map", "a/b:c:batch"]);
+        assert_eq!(target.path.operation.as_deref(), Some("batch"));
         let mut query = target.query;
         assert_eq!(query.take("key").as_deref(), Some("x y+"));
         assert_eq!(query.take_number("n", 9).unwrap(), Some(1));
-        assert_eq!(query.rest(), [(String::from("flag"), String::new())]);
+        assert_eq!(query.rest().collect::<Vec<_>>(), [("flag".into(), "".into())]);
     }
 
     #[test]
     fn escaped_colon_names_no_operation() {
-        assert_eq!(Target::parse("/v1/objects/map/a%3Abatch").unwrap().operation, None);
+        assert_eq!(Target::parse("/v1/objects/map/a%3Abatch").unwrap().path.operation, None);
     }
 
     #[test]
@@ -163,7 +191,7 @@ mod tests {
     #[test]
     fn numbers_are_digits_within_bounds() {
         for wrong in ["-1", "+1", "", "1.0", "0x1", "11", "99999999999999999999999"] {
-            let mut query = Query(vec![("n".into(), wrong.into())]);
+            let mut query = Query([("n".into(), wrong.into())].into_iter().collect());
             assert!(query.take_number("n", 10).is_err(), "{wrong}");
         }
     }

@@ -22,7 +22,7 @@ pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Reque
             // As a query of a built-in type that was sent by POST.
             let proof = proof_of_caller(&call.caller, secret_hash);
             let (object, incarnation) = (call.object, call.incarnation);
-            let (method, args) = (call.invocation.method, call.invocation.args);
+            let (method, args) = (call.invocation.method.into(), call.invocation.args);
             let question = Question::Method { object, incarnation, create: false, method, args };
             let (origin, principal) = (call.caller.origin, call.caller.principal);
             Request::Query { origin, principal, question, consistency, min_position, proof }
@@ -39,10 +39,10 @@ pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Proble
     let Request::OfType { type_name, request, is_bytes: false, .. } = request else { return Ok(()) };
     let (object, method, args) = match &**request {
         Request::Command { command: Command::Call(call), .. } => {
-            (&call.object, &call.invocation.method, &call.invocation.args)
+            (&call.object, call.invocation.method.as_str(), &call.invocation.args)
         }
         Request::Query { question: Question::Method { object, method, args, .. }, .. } => {
-            (object, method, args)
+            (object, &**method, args)
         }
         _ => return Ok(()),
     };

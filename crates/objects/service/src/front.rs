@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{LogIndex, MonoTime, Now};
-use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
+use net_http_server::{Body, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
@@ -202,6 +202,6 @@ impl Handler for Front {
 /// The answer to everything once the core has ended for good.
 fn ended() -> Response {
     let problem = Problem::new(Slug::NoLeader, "the objects of this member have failed: its log says why");
-    let body = Body::Whole(Bytes::from(problem.to_json()));
+    let body = Body::Written(problem.to_json().into_bytes());
     Response::new(StatusCode::SERVICE_UNAVAILABLE, PROBLEM, body)
 }
