@@ -38,9 +38,10 @@ pub(crate) struct Query<'a>(SmallVec<[(Cow<'a, str>, Cow<'a, str>); PARAMETERS]>
 
 impl<'a> Target<'a> {
     pub(crate) fn parse(target: &'a str) -> Result<Self, Fault> {
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let text = Text { has_escapes: target.bytes().fold(false, |has, byte| has | is_escape(byte)) };
+        let (path, query) = cut(target, b'?').unwrap_or((target, ""));
         let path = path.strip_prefix("/v1/").ok_or_else(Fault::no_such_route)?;
-        let mut path = Path::parse(path)?;
+        let mut path = Path::parse(path, text)?;
         let namespace = match path.segments.as_slice() {
             [first, name, ..] if first == "ns" => Some(Namespace::named(name)?),
             _ => None,
@@ -48,16 +49,16 @@ impl<'a> Target<'a> {
         if namespace.is_some() {
             path.segments.drain(..2);
         }
-        Ok(Self { path, namespace, query: Query::parse(query)? })
+        Ok(Self { path, namespace, query: Query::parse(query, text)? })
     }
 }
 
 impl<'a> Path<'a> {
-    fn parse(path: &'a str) -> Result<Self, Fault> {
-        let raw = || path.split('/').take(PARTS_MAX);
-        let operation = raw().last().and_then(|last| last.rsplit_once(':'));
-        let operation = operation.map(|(_, operation)| decoded(operation, false)).transpose()?;
-        let segments = raw().map(|segment| decoded(segment, false)).collect::<Result<_, _>>()?;
+    fn parse(path: &'a str, text: Text) -> Result<Self, Fault> {
+        let raw: SmallVec<[_; SEGMENTS]> = parts(path, b'/').take(PARTS_MAX).collect();
+        let operation = raw.last().and_then(|last| last.rsplit_once(':'));
+        let operation = operation.map(|(_, operation)| text.of(operation, false)).transpose()?;
+        let segments = raw.into_iter().map(|segment| text.of(segment, false)).collect::<Result<_, _>>()?;
         Ok(Self { segments, operation })
     }
 
@@ -68,11 +69,11 @@ impl<'a> Path<'a> {
 }
 
 impl<'a> Query<'a> {
-    fn parse(query: &'a str) -> Result<Self, Fault> {
+    fn parse(query: &'a str, text: Text) -> Result<Self, Fault> {
         let mut pairs = SmallVec::new();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (name, value) = (decoded(name, true)?, decoded(value, true)?);
+        for pair in parts(query, b'&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = cut(pair, b'=').unwrap_or((pair, ""));
+            let (name, value) = (text.of(name, true)?, text.of(value, true)?);
             if pairs.iter().any(|(known, _)| *known == name) {
                 return Err(Fault::argument(&name, "the parameter is there twice"));
             }
@@ -120,10 +121,44 @@ impl<'a> Query<'a> {
     }
 }
 
+/// How the parts of a target are read.
+#[derive(Clone, Copy)]
+struct Text {
+    /// Whether there are any in the whole target: most have none.
+    has_escapes: bool,
+}
+
+impl Text {
+    fn of(self, part: &str, plus_is_space: bool) -> Result<Cow<'_, str>, Fault> {
+        if self.has_escapes { decoded(part, plus_is_space) } else { Ok(Cow::Borrowed(part)) }
+    }
+}
+
+const fn is_escape(byte: u8) -> bool {
+    matches!(byte, b'%' | b'+')
+}
+
+/// Cuts a text in two at the first such byte of ASCII. A search that is made for long texts takes longer to begin than this takes.
+fn cut(text: &str, byte: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|own| own == byte)?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// Cuts it at each of them.
+fn parts(text: &str, byte: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let (first, behind) = cut(text, byte).map_or((text, None), |(first, behind)| (first, Some(behind)));
+        rest = behind;
+        Some(first)
+    })
+}
+
 /// Resolves percent-encoding.
 fn decoded(text: &str, plus_is_space: bool) -> Result<Cow<'_, str>, Fault> {
     let wrong = || Fault::argument("", "the path or the query has a bad percent-encoding, or is not UTF-8");
-    if !text.bytes().any(|byte| byte == b'%' || byte == b'+') {
+    if !text.bytes().any(is_escape) {
         return Ok(Cow::Borrowed(text));
     }
     let mut bytes = Vec::with_capacity(text.len());

@@ -355,6 +355,11 @@ pub enum Answer {
 }
 
 impl Request {
+    /// Takes it out. What is left says nothing.
+    pub(crate) const fn take(&mut self) -> Self {
+        core::mem::replace(self, Self::Heard { edge: 0, round: None, sessions: Vec::new() })
+    }
+
     /// The command that it brings, if it does.
     #[must_use]
     pub fn command(&self) -> Option<&Command> {

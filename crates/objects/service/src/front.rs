@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{LogIndex, MonoTime, Now};
+use foldhash::fast::FixedState;
 use net_http_server::{Body, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
@@ -39,7 +40,7 @@ pub(crate) struct Front {
 
 /// Since when requests of an edge are at the core, microseconds. Only the edge's thread uses it.
 struct Timed {
-    since: Mutex<HashMap<u64, u64>>,
+    since: Mutex<HashMap<u64, u64, FixedState>>,
     figures: Arc<Figures>,
     clock: Clock,
 }
@@ -65,10 +66,10 @@ impl Timed {
     }
 
     /// Calls that wait take as long as they wait: they do not count.
-    fn end(&self, origin: Origin, counts: bool) {
+    fn end(&self, origin: Origin, counts: bool, now: Now) {
         let since = self.since.lock().remove(&origin.number).filter(|_| counts);
         if let Some(since_us) = since {
-            self.figures.call_us.record(self.clock.mono_us().saturating_sub(since_us));
+            self.figures.call_us.record(now.mono_us.saturating_sub(since_us));
         }
     }
 }
@@ -155,9 +156,9 @@ impl Handler for Front {
         let mail = match mail {
             ToEdge::Answer(answer) => {
                 match &answer {
-                    Answer::Done { origin, .. } => self.timed.end(*origin, true),
+                    Answer::Done { origin, .. } => self.timed.end(*origin, true, now),
                     Answer::Parked { origin, .. } | Answer::Backup { origin, .. } => {
-                        self.timed.end(*origin, false)
+                        self.timed.end(*origin, false, now)
                     }
                     _ => {}
                 }

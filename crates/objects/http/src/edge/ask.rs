@@ -55,16 +55,17 @@ impl Asker<'_> {
         }
         let noted = route.administers().then(|| self.noted());
         let freshness = if self.user_type.is_some() { freshness(&mut query.clone())? } else { LATEST };
-        let asked = self.ask_core(route, query)?;
-        let request = match self.user_type.take() {
-            Some(type_name) => {
-                let (consistency, min_position) = freshness;
-                let (request, is_bytes) = (Box::new(asked.request), fields::is_bytes(self.request.fields)?);
-                Request::OfType { type_name, request, consistency, min_position, is_bytes }
-            }
-            None => asked.request,
-        };
-        Ok(Asked { request: self.presented.wrap(request), noted, ..asked })
+        let mut asked = self.ask_core(route, query)?;
+        asked.noted = noted;
+        if let Some(type_name) = self.user_type.take() {
+            let (consistency, min_position) = freshness;
+            let (request, is_bytes) = (Box::new(asked.request), fields::is_bytes(self.request.fields)?);
+            asked.request = Request::OfType { type_name, request, consistency, min_position, is_bytes };
+        }
+        if matches!(self.presented, Presented::Token(_)) {
+            asked.request = self.presented.wrap(asked.request);
+        }
+        Ok(asked)
     }
 
     /// Who does what, without the query: there may be anything in it.

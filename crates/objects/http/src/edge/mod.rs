@@ -422,12 +422,12 @@ impl<K: Copy + Ord + Hash> Edge<K> {
 
     /// Appends what the core is to be asked.
     pub fn take_asks(&mut self, into: &mut Vec<Request>) {
-        into.append(&mut self.asks);
+        append(&mut self.asks, into);
     }
 
     /// Appends what clients are to be told, in order.
     pub fn take_says(&mut self, into: &mut Vec<Say<K>>) {
-        into.append(&mut self.says);
+        append(&mut self.says, into);
     }
 
     /// Appends what is to be noted, in order.
@@ -449,5 +449,14 @@ impl<K: Copy + Ord + Hash> Edge<K> {
     fn number(&self, from: Origin) -> Option<u64> {
         let number = from.number & ((1 << 48) - 1);
         (edge_of(from) == self.config.edge && from.member == self.config.member).then_some(number)
+    }
+}
+
+/// Most callers have nothing yet: then they get the list itself for theirs.
+fn append<T>(from: &mut Vec<T>, into: &mut Vec<T>) {
+    if into.is_empty() {
+        core::mem::swap(from, into);
+    } else {
+        into.append(from);
     }
 }
