@@ -216,19 +216,18 @@ impl Connection {
         let machine = self.machine.get_or_insert_with(|| machines.make(&self.pipe));
         let (has_ended, again) = machines.poll(machine);
         self.has_ended = has_ended;
-        let mut ends = self.pipe.lock();
-        for own in placeholder::take(&mut ends.own) {
-            match own {
-                Own::Placeholder => {}
-                Own::Continue => self.owes_continue = true,
-                Own::Error(status) => {
-                    ends.under_way += 1;
-                    ends.arrivals.push_back(Arrival::Refused(Refusal::NoRequest(status)));
-                }
+        let mut locked = self.pipe.lock();
+        let ends = &mut *locked;
+        placeholder::take(&mut ends.own, |own| match own {
+            Own::Placeholder => {}
+            Own::Continue => self.owes_continue = true,
+            Own::Error(status) => {
+                ends.under_way += 1;
+                ends.arrivals.push_back(Arrival::Refused(Refusal::NoRequest(status)));
             }
-        }
+        });
         let (reads_body, has_arrivals) = (ends.reads_body, !ends.arrivals.is_empty());
-        drop(ends);
+        drop(locked);
         if reads_body && (has_arrivals || self.reading != Reading::Body) {
             self.read(Reading::Body, now);
         } else if has_arrivals && !reads_body {
