@@ -13,7 +13,7 @@ use crate::exchange::{Exchanges, UNDER_WAY_MAX};
 use crate::handler::Say;
 use crate::limits::{Budget, HttpLimits};
 use crate::message::{Refusal, Request, Response};
-use crate::pipe::{Arrival, Pipe};
+use crate::pipe::{Arrival, Pipe, ROOM_BYTES_MAX};
 use crate::placeholder::{self, Own};
 use crate::response::{Responses, Slot, Written};
 
@@ -216,19 +216,18 @@ impl Connection {
         let machine = self.machine.get_or_insert_with(|| machines.make(&self.pipe));
         let (has_ended, again) = machines.poll(machine);
         self.has_ended = has_ended;
-        let mut ends = self.pipe.lock();
-        for own in placeholder::take(&mut ends.own) {
-            match own {
-                Own::Placeholder => {}
-                Own::Continue => self.owes_continue = true,
-                Own::Error(status) => {
-                    ends.under_way += 1;
-                    ends.arrivals.push_back(Arrival::Refused(Refusal::NoRequest(status)));
-                }
+        let mut locked = self.pipe.lock();
+        let ends = &mut *locked;
+        placeholder::take(&mut ends.own, |own| match own {
+            Own::Placeholder => {}
+            Own::Continue => self.owes_continue = true,
+            Own::Error(status) => {
+                ends.under_way += 1;
+                ends.arrivals.push_back(Arrival::Refused(Refusal::NoRequest(status)));
             }
-        }
+        });
         let (reads_body, has_arrivals) = (ends.reads_body, !ends.arrivals.is_empty());
-        drop(ends);
+        drop(locked);
         if reads_body && (has_arrivals || self.reading != Reading::Body) {
             self.read(Reading::Body, now);
         } else if has_arrivals && !reads_body {
@@ -341,8 +340,12 @@ impl Connection {
         takes_more
     }
 
-    /// Gives up the state machine, and the buffers of that, while there is nothing to read.
+    /// Gives up the state machine, and all buffers, while there is nothing to read.
     pub(crate) fn rest(&mut self, now: MonoTime) {
+        self.pipe.lock().give_room_back();
+        if self.output().is_empty() {
+            (self.output, self.sent) = (Vec::new(), 0);
+        }
         let Some(machine) = self.machine.take() else { return };
         let begun = Pin::into_inner(machine).into_parts().read_buf;
         if !begun.is_empty() {
@@ -380,8 +383,9 @@ impl Connection {
         self.moved = now;
         let is_all = self.sent >= self.output.len();
         if is_all {
-            // A silent connection holds no room.
-            (self.output, self.sent) = (Vec::new(), 0);
+            self.output.clear();
+            self.output.shrink_to(ROOM_BYTES_MAX);
+            self.sent = 0;
         }
         is_all
     }

@@ -92,13 +92,16 @@ impl<H: Handler> Front<H> {
     /// Polls what is runnable and takes what the handler says, until there is nothing left.
     fn run(&mut self, now: Now) {
         loop {
-            for (id, say) in std::mem::take(&mut self.replies.queue) {
+            let mut said = std::mem::take(&mut self.replies.queue);
+            for (id, say) in said.drain(..) {
                 let Some(connection) = self.places.get_mut(id.conn) else { continue };
                 if connection.say(id.number, say, &self.limits, &self.machines) {
                     self.handler.gone(id);
                 }
                 self.make_runnable(id.conn);
             }
+            // Nothing was said meanwhile: the next answers find its room.
+            self.replies.queue = said;
             if self.runnable.is_empty() {
                 break;
             }

@@ -24,6 +24,7 @@ mod connection;
 mod exchange;
 mod front;
 mod handler;
+mod headers;
 mod limits;
 mod message;
 mod pipe;
@@ -35,7 +36,8 @@ mod shard;
 
 pub use bytes::Bytes;
 pub use handler::{Handler, Replies};
-pub use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+pub use headers::Headers;
+pub use http::{HeaderMap, Method, StatusCode, Uri};
 pub use limits::{HttpLimits, LargeBodies};
 pub use message::{Body, Refusal, Request, RequestId, Response};
 pub use server::{HttpConfig, HttpServer, HttpTls, PreparedServer, ShardMail};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use net_event_loop::ConnId;
+
+use crate::headers::Headers;
 
 /// Which request of which connection an answer is for. It stays right when the connection is gone: the answer is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +39,7 @@ pub struct Response {
     /// How it went.
     pub status: StatusCode,
     /// Header fields, in this order. Length, date and connection are added.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub headers: Headers,
     /// The body.
     pub body: Body,
 }
@@ -45,8 +47,10 @@ pub struct Response {
 /// The body of a response.
 #[derive(Debug)]
 pub enum Body {
-    /// All of it.
+    /// All of it, also what others have too.
     Whole(Bytes),
+    /// All of it, written for this response alone.
+    Written(Vec<u8>),
     /// It is sent piece by piece as the handler [pushes](crate::Replies::push) them, until the handler finishes it.
     Stream {
         /// What takes the place of the first piece that finds no room, because the client reads too slowly. The stream
@@ -55,20 +59,28 @@ pub enum Body {
     },
 }
 
+impl Body {
+    /// All of it; nothing of one that is sent piece by piece.
+    pub(crate) fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(body) => Some(body),
+            Self::Written(body) => Some(body),
+            Self::Stream { .. } => None,
+        }
+    }
+}
+
 impl Response {
     /// A response with a body of this type.
     #[must_use]
     pub fn new(status: StatusCode, content_type: &'static str, body: Body) -> Self {
-        let content_type = (header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Self { status, headers: vec![content_type], body }
+        Self { status, headers: Headers::default(), body }.with("content-type", content_type)
     }
 
-    /// With another header field. A value that cannot be one is left out.
+    /// With another header field: see [`Headers::push`].
     #[must_use]
-    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            self.headers.push((name, value));
-        }
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push(name, value);
         self
     }
 }

@@ -16,6 +16,9 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::limits::Share;
 use crate::message::{Refusal, Request};
 
+/// Room for input, and for output, that a connection keeps until it has been silent for a while, bytes.
+pub(crate) const ROOM_BYTES_MAX: usize = 8 << 10;
+
 /// What was read.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "refusals are rare")]
@@ -50,6 +53,15 @@ impl Pipe {
     }
 }
 
+impl Ends {
+    /// A silent connection holds no room here.
+    pub(crate) fn give_room_back(&mut self) {
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
+    }
+}
+
 impl Read for Pipe {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -63,8 +75,8 @@ impl Read for Pipe {
         }
         into.put_slice(input.get(..count).unwrap_or_default());
         input.advance(count);
-        if input.is_empty() {
-            // An idle connection holds no room here.
+        if input.is_empty() && input.try_reclaim(ROOM_BYTES_MAX + 1) {
+            // Much room is given back at once, the rest when the connection has been silent for a while.
             *input = BytesMut::new();
         }
         Poll::Ready(Ok(()))

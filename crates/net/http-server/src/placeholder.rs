@@ -13,22 +13,29 @@ pub(crate) enum Own {
     Error(u16),
 }
 
-/// Takes the heads out that are whole.
-pub(crate) fn take(bytes: &mut Vec<u8>) -> Vec<Own> {
-    let mut heads = Vec::new();
+/// What nearly all of them are: a placeholder behind which the connection stays open.
+const USUAL: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+
+/// Takes the heads out that are whole, and shows what each means.
+pub(crate) fn take(bytes: &mut Vec<u8>, mut show: impl FnMut(Own)) {
     let mut from = 0;
-    while let Some(length) = bytes.get(from..).and_then(end_of_head) {
-        let status = bytes.get(from + 9..from + 12).and_then(|digits| core::str::from_utf8(digits).ok());
+    while let Some(rest) = bytes.get(from..) {
+        if rest.starts_with(USUAL) {
+            show(Own::Placeholder);
+            from += USUAL.len();
+            continue;
+        }
+        let Some(length) = end_of_head(rest) else { break };
+        let status = rest.get(9..12).and_then(|digits| core::str::from_utf8(digits).ok());
         match status.and_then(|digits| digits.parse().ok()) {
-            Some(100) => heads.push(Own::Continue),
-            Some(status) if status == PLACEHOLDER.as_u16() => heads.push(Own::Placeholder),
-            Some(status) => heads.push(Own::Error(status)),
+            Some(100) => show(Own::Continue),
+            Some(status) if status == PLACEHOLDER.as_u16() => show(Own::Placeholder),
+            Some(status) => show(Own::Error(status)),
             None => {}
         }
         from += length;
     }
     bytes.drain(..from);
-    heads
 }
 
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
@@ -39,14 +46,29 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn taken(bytes: &mut Vec<u8>) -> Vec<Own> {
+        let mut heads = Vec::new();
+        take(bytes, |own| heads.push(own));
+        heads
+    }
+
     #[test]
     fn heads_are_taken_when_they_are_whole() {
         let mut bytes =
             b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\nconnection: close\r\n\r\nHTTP/1.1 431 "
                 .to_vec();
-        assert_eq!(take(&mut bytes), [Own::Continue, Own::Placeholder]);
+        assert_eq!(taken(&mut bytes), [Own::Continue, Own::Placeholder]);
         bytes.extend_from_slice(b"Too\r\ncontent-length: 0\r\n\r\n");
-        assert_eq!(take(&mut bytes), [Own::Error(431)]);
+        assert_eq!(taken(&mut bytes), [Own::Error(431)]);
+        assert!(bytes.is_empty());
+    }
+
+    #[test]
+    fn usual_head_is_taken_once_all_of_it_is_there() {
+        let mut bytes = [USUAL, USUAL, &USUAL[..26]].concat();
+        assert_eq!(taken(&mut bytes), [Own::Placeholder; 2]);
+        bytes.push(b'\n');
+        assert_eq!(taken(&mut bytes), [Own::Placeholder]);
         assert!(bytes.is_empty());
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io::Write as _;
 
+use base::Decimal;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING};
 use http::{Method, StatusCode, Version};
 
 use crate::limits::Share;
@@ -118,14 +118,14 @@ impl Responses {
         let Some(slot) = self.slot(number).filter(|slot| matches!(slot.state, State::Waiting)) else {
             return true;
         };
-        if let Body::Whole(body) = &response.body
+        if let Some(body) = response.body.whole()
             && !share.grow(body.len())
         {
             return false;
         }
         slot.share = Some(share);
         let overflow = match &mut response.body {
-            Body::Whole(_) => None,
+            Body::Whole(_) | Body::Written(_) => None,
             Body::Stream { overflow } => Some(std::mem::take(overflow)),
         };
         slot.state = State::Ready(response);
@@ -222,7 +222,7 @@ impl Responses {
 
 /// Whether the body has a length, so that a client of HTTP/1.0 knows where it ends.
 fn answers_whole(slot: &Slot) -> bool {
-    matches!(&slot.state, State::Ready(Response { body: Body::Whole(_), .. }))
+    matches!(&slot.state, State::Ready(response) if response.body.whole().is_some())
 }
 
 /// Writing to memory does not fail.
@@ -239,18 +239,16 @@ fn write_head(out: &mut Vec<u8>, response: &Response, slot: &Slot, date: &str) {
     out.reserve(HEAD_BYTES);
     let reason = response.status.canonical_reason().unwrap_or("Unknown");
     put_all(out, &[b"HTTP/1.1 ", response.status.as_str().as_bytes(), b" ", reason.as_bytes(), b"\r\n"]);
-    for (name, value) in &response.headers {
-        // What frames the response is decided here.
-        if ![CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING].contains(name) {
-            put_all(out, &[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
-        }
-    }
-    match &response.body {
+    out.extend_from_slice(response.headers.lines());
+    match response.body.whole() {
         // A length is not allowed with it.
-        Body::Whole(_) if response.status == StatusCode::NO_CONTENT => {}
-        Body::Whole(body) => put(out, format_args!("content-length: {}\r\n", body.len())),
-        Body::Stream { .. } if slot.is_old => {}
-        Body::Stream { .. } => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        Some(_) if response.status == StatusCode::NO_CONTENT => {}
+        Some(body) => {
+            let length = Decimal::of(body.len() as u64);
+            put_all(out, &[b"content-length: ", length.as_str().as_bytes(), b"\r\n"]);
+        }
+        None if slot.is_old => {}
+        None => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
     }
     if slot.is_last {
         out.extend_from_slice(b"connection: close\r\n");
@@ -262,13 +260,13 @@ fn write_head(out: &mut Vec<u8>, response: &Response, slot: &Slot, date: &str) {
 
 /// Writes a body that is there as a whole; false if it is streamed.
 fn write_whole(out: &mut Vec<u8>, response: &Response, is_head: bool) -> bool {
-    match &response.body {
-        Body::Whole(body) => {
+    match response.body.whole() {
+        Some(body) => {
             if !is_head && response.status != StatusCode::NO_CONTENT {
                 out.extend_from_slice(body);
             }
             true
         }
-        Body::Stream { .. } => is_head,
+        None => is_head,
     }
 }

@@ -1,7 +1,9 @@
 //! The HTTP edge of live objects over a core that keeps nothing, and a client that measures it.
 //!
 //! `edge_alone serve 7180` serves until its input ends. `edge_alone load 127.0.0.1:7180 CONNECTIONS SECONDS AHEAD` calls
-//! `counter/visits/increment` from as many connections that stay open, so many calls at a time on each.
+//! `counter/visits/increment` from as many connections that stay open, so many calls at a time on each. `edge_alone stale COUNT`
+//! serves, and asks for the counter's value so often from one connection, 16 times at a time: for a tool that counts
+//! instructions.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -11,6 +13,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use support::asker::{AHEAD, Asker};
 
 const REQUEST: &[u8] =
     b"POST /v1/objects/counter/visits/increment HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n";
@@ -23,7 +27,8 @@ fn main() {
             let ahead = argument(&arguments, 5);
             load(argument(&arguments, 2), argument(&arguments, 3), argument(&arguments, 4), ahead);
         }
-        _ => panic!("serve PORT, or load ADDRESS CONNECTIONS SECONDS AHEAD"),
+        Some("stale") => stale(argument(&arguments, 2)),
+        _ => panic!("serve PORT, or load ADDRESS CONNECTIONS SECONDS AHEAD, or stale COUNT"),
     }
 }
 
@@ -38,6 +43,12 @@ fn serve(port: u16) {
     let site = support::serve(config);
     println!("{}", site.server.address());
     let _ = std::io::stdin().read(&mut [0]);
+}
+
+fn stale(count: usize) {
+    let site = support::serve(support::config());
+    let mut asker = Asker::new(site.server.address());
+    (0..count.div_ceil(AHEAD)).for_each(|_| asker.ask());
 }
 
 fn load(address: SocketAddr, connections: usize, seconds: u64, ahead: usize) {

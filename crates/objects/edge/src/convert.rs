@@ -1,23 +1,11 @@
 //! The server's messages as the edge's, and back.
 
-use net_http_server::{
-    Body, Bytes, HeaderMap, HeaderName, HeaderValue, Refusal, Response, StatusCode, header,
-};
-use objects_http::{EVENT_STREAM, EVENTS_LOST, Fault, Field, Fields, HttpResponse};
+use net_http_server::{Body, Bytes, HeaderMap, Refusal, Response, StatusCode};
+use objects_http::{EVENT_STREAM, EVENTS_LOST, Fault, Fields, HttpResponse};
 
-/// Header fields, as the edge looks at them.
-pub(crate) struct Headers<'a>(pub(crate) &'a HeaderMap);
-
-impl Fields for Headers<'_> {
-    fn field(&self, name: &'static str) -> Field<'_> {
-        // A request has few fields, so looking at each takes less than hashing the name.
-        let mut values = self.0.iter().filter(|(own, _)| own.as_str().eq_ignore_ascii_case(name));
-        match (values.next().map(|(_, value)| value), values.next()) {
-            (None, _) => Field::Missing,
-            (Some(value), None) => Field::Once(value.as_bytes()),
-            (Some(_), Some(_)) => Field::Repeated,
-        }
-    }
+/// Header fields, as the edge looks at them. The server writes all names in lower case.
+pub(crate) fn fields(headers: &HeaderMap) -> Fields<'_> {
+    Fields::of(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
 }
 
 pub(crate) fn response(from: HttpResponse) -> Response {
@@ -26,17 +14,20 @@ pub(crate) fn response(from: HttpResponse) -> Response {
             Body::Stream { overflow: Bytes::from_static(EVENTS_LOST.as_bytes()) }
         }
         true => Body::Stream { overflow: Bytes::new() },
-        false => Body::Whole(from.bytes.map_or_else(|| Bytes::from(from.body), Bytes::from)),
+        false => Body::Written(from.bytes.unwrap_or_else(|| from.body.into_bytes())),
     };
-    let mut headers = Vec::with_capacity(1 + from.fields.len());
-    headers.push((header::CONTENT_TYPE, HeaderValue::from_static(from.content_type)));
-    for (name, value) in from.fields {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.push((HeaderName::from_static(name), value));
-        }
-    }
     let status = StatusCode::from_u16(from.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Response { status, headers, body }
+    let mut response = Response::new(status, from.content_type, body);
+    for (name, value) in from.fields {
+        response.headers.push(name, &value);
+    }
+    if let Some(position) = from.position {
+        response.headers.push_number("diwan-position", position);
+    }
+    if let Some(leader) = from.leader {
+        response.headers.push("diwan-leader", &leader);
+    }
+    response
 }
 
 /// A refusal of the server in the edge's words.

@@ -6,7 +6,7 @@ use objects_http::{Edge, EdgeConfig, HttpRequest, Say};
 use objects_replica::edge::{self, Answer};
 
 use crate::audit::Audit;
-use crate::convert::{Headers, refusal, response};
+use crate::convert::{fields, refusal, response};
 
 /// The way to the core.
 pub trait Core: Send {
@@ -108,11 +108,11 @@ impl<C: Core> Handler for EdgeHandler<C> {
 
     fn request(&mut self, id: RequestId, request: Request, replies: &mut Replies, now: Now) {
         let target = request.uri.path_and_query().map_or("", |target| target.as_str());
-        let headers = Headers(&request.headers);
+        let fields = fields(&request.headers);
         let asked = HttpRequest {
             method: request.method.as_str(),
             target,
-            fields: &headers,
+            fields: &fields,
             body: &request.body,
             certificate: request.certificate.as_deref(),
         };

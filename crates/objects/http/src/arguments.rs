@@ -4,6 +4,7 @@ use objects_state::{Content, Invocation, Json, Method, Reply, TypeId, limits};
 
 use crate::message::Fault;
 use crate::schema::{Kind, kind_of};
+use crate::target::Query;
 
 /// Checks that a body is a JSON object, or nothing. Gives its fields. What is no JSON costs nobody but its sender.
 pub(crate) fn body(body: &[u8]) -> Result<Vec<(String, Json)>, Fault> {
@@ -54,34 +55,30 @@ pub(crate) fn text(fields: &[(String, Json)], name: &str) -> Result<Option<Strin
 }
 
 /// The arguments of a query that was asked by GET.
-pub(crate) fn of_query(
-    object: TypeId,
-    method: &Method,
-    parameters: Vec<(String, String)>,
-) -> Result<Vec<u8>, Fault> {
+pub(crate) fn of_query(object: TypeId, method: &Method, parameters: Query<'_>) -> Result<Vec<u8>, Fault> {
     if parameters.is_empty() {
         return Ok(Vec::new());
     }
     let mut args = Reply::new();
-    for (name, value) in parameters {
-        let is_known = method.args.contains(&name.as_str());
+    for (name, value) in parameters.rest() {
+        let is_known = method.args.contains(&&*name);
         let kind = is_known.then(|| kind_of(object, &name)).flatten();
         let Some(kind) = kind else { return Err(Fault::argument(&name, "the method has no such argument")) };
         args = match kind {
             Kind::Text => args.text(&name, &value),
-            kind => args.raw(&name, &json(kind, &name, value)?),
+            kind => args.raw(&name, &json(kind, &name, &value)?),
         };
     }
     Ok(args.finish().into_bytes())
 }
 
 /// The arguments of a query of a user's type that was asked by GET: JSON, and what is no JSON is text.
-pub(crate) fn of_user_query(parameters: Vec<(String, String)>) -> Result<Vec<u8>, Fault> {
+pub(crate) fn of_user_query(parameters: Query<'_>) -> Result<Vec<u8>, Fault> {
     if parameters.is_empty() {
         return Ok(Vec::new());
     }
     let mut args = Reply::new();
-    for (name, value) in parameters {
+    for (name, value) in parameters.rest() {
         args = match Json::parse(value.as_bytes()) {
             Ok(json) => args.raw(&name, &json.canonical()),
             Err(_) => args.text(&name, &value),
@@ -97,13 +94,13 @@ pub(crate) fn of_user_query(parameters: Vec<(String, String)>) -> Result<Vec<u8>
 }
 
 /// A parameter's value that is no text, as JSON.
-fn json(kind: Kind, name: &str, value: String) -> Result<String, Fault> {
+fn json(kind: Kind, name: &str, value: &str) -> Result<String, Fault> {
     match kind {
         Kind::Integer => match value.parse::<i64>() {
             Ok(number) => Ok(number.to_string()),
             Err(_) => Err(Fault::argument(name, "not an integer of 64 bits")),
         },
-        Kind::Flag if value == "true" || value == "false" => Ok(value),
+        Kind::Flag if value == "true" || value == "false" => Ok(value.into()),
         Kind::Flag => Err(Fault::argument(name, "neither true nor false")),
         _ => match Json::parse(value.as_bytes()) {
             Ok(value) => Ok(value.canonical()),

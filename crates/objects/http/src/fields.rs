@@ -3,7 +3,8 @@
 use objects_state::{Identity, RANGES_MAX, Ranges, SessionId, Slug};
 use sha2::{Digest as _, Sha256};
 
-use crate::message::{BYTES, Fault, Field, Fields};
+use crate::header::{Field, Fields, Name};
+use crate::message::{BYTES, Fault};
 use objects_replica::edge::{EventId, SessionProof};
 
 /// Bytes of a session's secret.
@@ -31,8 +32,6 @@ impl Credential {
     }
 }
 
-const ACKNOWLEDGED: &str = "Diwan-Acknowledged";
-
 /// Which replies of a session have come: all up to a floor, and single ones above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acknowledged {
@@ -59,7 +58,7 @@ fn acknowledged(text: &str) -> Result<Acknowledged, Fault> {
     read.ok_or_else(|| {
         let form =
             "not a whole number below 2^53, and behind it no more than 64 numbers or ranges (`5, 7-9, 12`)";
-        Fault::argument(ACKNOWLEDGED, form)
+        Fault::argument(Name::Acknowledged.shown(), form)
     })
 }
 
@@ -73,13 +72,13 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn read(fields: &dyn Fields) -> Result<Self, Fault> {
-        let credential = text(fields, "diwan-session")?.map(credential).transpose()?;
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Fault> {
+        let credential = text(fields, Name::Session)?.map(credential).transpose()?;
         let sender = Self {
             credential,
-            request: number(fields, "diwan-request")?,
-            acknowledged: text(fields, ACKNOWLEDGED)?.map(acknowledged).transpose()?,
-            key: text(fields, "idempotency-key")?.map(key).transpose()?,
+            request: number(fields, Name::Request)?,
+            acknowledged: text(fields, Name::Acknowledged)?.map(acknowledged).transpose()?,
+            key: text(fields, Name::Key)?.map(key).transpose()?,
         };
         let numbers = sender.request.is_some() || sender.acknowledged.is_some();
         if sender.credential.is_some() && sender.key.is_some() {
@@ -95,7 +94,7 @@ impl Sender {
             && (acknowledged.floor >= request || acknowledged.above.contains(request))
         {
             return Err(Fault::argument(
-                ACKNOWLEDGED,
+                Name::Acknowledged.shown(),
                 "it acknowledges the request itself, or all below a later one",
             ));
         }
@@ -134,20 +133,28 @@ impl Sender {
     }
 }
 
-pub(crate) fn text<'a>(fields: &'a dyn Fields, name: &'static str) -> Result<Option<&'a str>, Fault> {
-    match fields.field(name) {
+pub(crate) fn text<'a>(fields: &Fields<'a>, name: Name) -> Result<Option<&'a str>, Fault> {
+    match fields.get(name) {
         Field::Missing => Ok(None),
-        Field::Repeated => Err(Fault::argument(name, "the header field is there twice")),
+        Field::Repeated => Err(Fault::argument(name.shown(), "the header field is there twice")),
         Field::Once(value) => match core::str::from_utf8(value) {
-            Ok(text) if !text.chars().any(char::is_control) => Ok(Some(text.trim())),
-            _ => Err(Fault::argument(name, "the header field is no text")),
+            Ok(text) if !has_control(text) => Ok(Some(text.trim())),
+            _ => Err(Fault::argument(name.shown(), "the header field is no text")),
         },
     }
 }
 
-fn number(fields: &dyn Fields, name: &'static str) -> Result<Option<u64>, Fault> {
+/// Most values have one byte to a character.
+fn has_control(text: &str) -> bool {
+    if text.is_ascii() {
+        return text.bytes().any(|byte| byte.is_ascii_control());
+    }
+    text.chars().any(char::is_control)
+}
+
+fn number(fields: &Fields<'_>, name: Name) -> Result<Option<u64>, Fault> {
     let Some(text) = text(fields, name)? else { return Ok(None) };
-    digits(text).map(Some).ok_or_else(|| Fault::argument(name, "not a whole number below 2^53"))
+    digits(text).map(Some).ok_or_else(|| Fault::argument(name.shown(), "not a whole number below 2^53"))
 }
 
 /// A whole number below 2^53.
@@ -194,8 +201,8 @@ fn key(text: &str) -> Result<String, Fault> {
 }
 
 /// The incarnation that the caller means.
-pub(crate) fn incarnation(fields: &dyn Fields) -> Result<Option<u64>, Fault> {
-    let Some(text) = text(fields, "if-match")? else { return Ok(None) };
+pub(crate) fn incarnation(fields: &Fields<'_>) -> Result<Option<u64>, Fault> {
+    let Some(text) = text(fields, Name::IfMatch)? else { return Ok(None) };
     if text == "*" {
         return Ok(None);
     }
@@ -204,8 +211,8 @@ pub(crate) fn incarnation(fields: &dyn Fields) -> Result<Option<u64>, Fault> {
 }
 
 /// The last event that the client has seen.
-pub(crate) fn last_event(fields: &dyn Fields) -> Result<Option<EventId>, Fault> {
-    let text = text(fields, "last-event-id")?;
+pub(crate) fn last_event(fields: &Fields<'_>) -> Result<Option<EventId>, Fault> {
+    let text = text(fields, Name::LastEventId)?;
     text.map(|text| event_id("Last-Event-ID", text)).transpose()
 }
 
@@ -219,10 +226,10 @@ pub(crate) fn event_id(name: &str, text: &str) -> Result<EventId, Fault> {
 
 /// Refuses a body that says it is not JSON. The types that tools send unasked say nothing.
 /// Whether a body that makes a type is a module; otherwise it is JSON.
-pub(crate) fn is_module(fields: &dyn Fields, body: &[u8]) -> Result<bool, Fault> {
-    let kind = text(fields, "content-type")?.unwrap_or_default();
+pub(crate) fn is_module(fields: &Fields<'_>, body: &[u8]) -> Result<bool, Fault> {
+    let kind = text(fields, Name::ContentType)?.unwrap_or_default();
     if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/wasm") {
-        return match text(fields, "content-encoding")?.filter(|coding| *coding != "identity") {
+        return match text(fields, Name::ContentEncoding)?.filter(|coding| *coding != "identity") {
             Some(coding) => Err(Fault::bad_codec(format!("bodies coded as `{coding}` are not read"))),
             None => Ok(true),
         };
@@ -232,16 +239,16 @@ pub(crate) fn is_module(fields: &dyn Fields, body: &[u8]) -> Result<bool, Fault>
 }
 
 /// Whether a body says that it is bytes.
-pub(crate) fn is_bytes(fields: &dyn Fields) -> Result<bool, Fault> {
-    let kind = text(fields, "content-type")?.unwrap_or_default();
+pub(crate) fn is_bytes(fields: &Fields<'_>) -> Result<bool, Fault> {
+    let kind = text(fields, Name::ContentType)?.unwrap_or_default();
     Ok(kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(BYTES))
 }
 
-pub(crate) fn check_codec(fields: &dyn Fields) -> Result<(), Fault> {
-    if let Some(coding) = text(fields, "content-encoding")?.filter(|coding| *coding != "identity") {
+pub(crate) fn check_codec(fields: &Fields<'_>) -> Result<(), Fault> {
+    if let Some(coding) = text(fields, Name::ContentEncoding)?.filter(|coding| *coding != "identity") {
         return Err(Fault::bad_codec(format!("bodies coded as `{coding}` are not read")));
     }
-    let Some(text) = text(fields, "content-type")? else { return Ok(()) };
+    let Some(text) = text(fields, Name::ContentType)? else { return Ok(()) };
     let kind = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let unsaid = ["", "application/x-www-form-urlencoded", "text/plain", "application/octet-stream"];
     match kind == "application/json" || kind.ends_with("+json") || unsaid.contains(&kind.as_str()) {

@@ -12,13 +12,14 @@ use std::net::IpAddr;
 use objects_state::Slug;
 
 use crate::fields::text;
-use crate::message::{Fault, Fields};
+use crate::header::{Fields, Name};
+use crate::message::Fault;
 
 /// # Errors
 /// It may come from a web page. `any_host`: clients may call this server by any name.
-pub(crate) fn check(fields: &dyn Fields, any_host: bool) -> Result<(), Fault> {
-    let host = text(fields, "host")?;
-    if text(fields, "origin")?.is_some_and(|origin| !is_own(origin, host)) {
+pub(crate) fn check(fields: &Fields<'_>, any_host: bool) -> Result<(), Fault> {
+    let host = text(fields, Name::Host)?;
+    if text(fields, Name::Origin)?.is_some_and(|origin| !is_own(origin, host)) {
         return Err(Fault::new(Slug::Forbidden, "it comes from a web page (`Origin`): these are refused"));
     }
     match host {

@@ -21,6 +21,7 @@ mod console;
 mod edge;
 mod fields;
 mod guard;
+mod header;
 mod message;
 mod namespace;
 mod openapi;
@@ -31,9 +32,8 @@ mod sse;
 mod target;
 
 pub use edge::{Edge, EdgeConfig, Say};
-pub use message::{
-    EVENT_STREAM, Fault, Field, Fields, HttpRequest, HttpResponse, JSON, Note, OCTETS, PROBLEM,
-};
+pub use header::Fields;
+pub use message::{EVENT_STREAM, Fault, HttpRequest, HttpResponse, JSON, Note, OCTETS, PROBLEM};
 pub use presented::{TOKEN_PREFIX, hash_of_token};
 
 /// What takes the place of events that a client reads too slowly for.

@@ -1,23 +1,10 @@
 //! Requests and responses, as plain data: the driver reads and writes HTTP.
 
+use std::sync::Arc;
+
 use objects_state::{Problem, Retry, SideEffect, Slug, bytes_of};
 
-/// A header field of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field<'a> {
-    /// It is not there.
-    Missing,
-    /// Its value.
-    Once(&'a [u8]),
-    /// It is there more than once.
-    Repeated,
-}
-
-/// The header fields of a request.
-pub trait Fields {
-    /// The field of this name, which is in lower case.
-    fn field(&self, name: &'static str) -> Field<'_>;
-}
+use crate::header::Fields;
 
 /// A request whose body is whole.
 #[derive(Clone, Copy)]
@@ -27,7 +14,7 @@ pub struct HttpRequest<'a> {
     /// Path and query, as they came.
     pub target: &'a str,
     /// Header fields.
-    pub fields: &'a dyn Fields,
+    pub fields: &'a Fields<'a>,
     /// The body.
     pub body: &'a [u8],
     /// The holder of the certificate that the connection has shown, if one was asked for and shown.
@@ -43,6 +30,10 @@ pub struct HttpResponse {
     pub content_type: &'static str,
     /// Header fields besides.
     pub fields: Vec<(&'static str, String)>,
+    /// The position of the state that it is made on, for `diwan-position` behind those.
+    pub position: Option<u64>,
+    /// Where clients of the leader connect, for `diwan-leader` behind that.
+    pub leader: Option<Arc<str>>,
     /// The body, if it is text; of a stream what it begins with.
     pub body: String,
     /// The body, if it is bytes.
@@ -64,7 +55,16 @@ pub const OCTETS: &str = "application/octet-stream";
 
 impl HttpResponse {
     pub(crate) fn json(status: u16, body: String) -> Self {
-        Self { status, content_type: JSON, fields: Vec::new(), body, bytes: None, is_stream: false }
+        Self {
+            status,
+            content_type: JSON,
+            fields: Vec::new(),
+            position: None,
+            leader: None,
+            body,
+            bytes: None,
+            is_stream: false,
+        }
     }
 
     /// A result of the core's: JSON, or bytes.

@@ -7,7 +7,8 @@ use objects_replica::edge::Request;
 use objects_state::{Principal, Slug};
 use sha2::{Digest as _, Sha256};
 
-use crate::message::{Fault, Field, Fields};
+use crate::header::{Field, Fields, Name};
+use crate::message::Fault;
 
 /// What tokens begin with.
 pub const TOKEN_PREFIX: &str = "diwan_";
@@ -32,11 +33,11 @@ impl Presented {
     /// By the header fields and the connection of a request. Whoever sends a token that cannot be one is nobody's guest: it is
     /// refused, not taken for one without.
     pub(crate) fn of(
-        fields: &dyn Fields,
+        fields: &Fields<'_>,
         certificate: Option<&str>,
         root_token: Option<&[u8; 32]>,
     ) -> Result<Self, Fault> {
-        let value = match fields.field("authorization") {
+        let value = match fields.get(Name::Authorization) {
             Field::Missing => {
                 return Ok(certificate.map_or(Self::Nobody, |holder| Self::Certificate(principal_of(holder))));
             }
@@ -128,12 +129,8 @@ fn malformed(detail: &str) -> Fault {
 mod tests {
     use super::*;
 
-    struct One(Option<&'static [u8]>);
-
-    impl Fields for One {
-        fn field(&self, _: &'static str) -> Field<'_> {
-            self.0.map_or(Field::Missing, Field::Once)
-        }
+    fn authorized(value: Option<&[u8]>) -> Fields<'_> {
+        Fields::of(value.map(|value| ("authorization", value)))
     }
 
     #[test]
@@ -157,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_refused_and_never_anonymous() {
-        let of = |value: Option<&'static [u8]>| Presented::of(&One(value), None, None);
+        let of = |value: Option<&'static [u8]>| Presented::of(&authorized(value), None, None);
         assert_eq!(of(None), Ok(Presented::Nobody));
         for wrong in [
             &b""[..],
@@ -178,11 +175,13 @@ mod tests {
         const FIELD: &[u8] =
             b"BEARER  diwan_0000000000000000000000000000000000000000000000000000000000000000 ";
         let hash = hash_of_token(TOKEN).unwrap_or_default();
-        let of = |certificate, root: Option<&[u8; 32]>| Presented::of(&One(Some(FIELD)), certificate, root);
+        let of =
+            |certificate, root: Option<&[u8; 32]>| Presented::of(&authorized(Some(FIELD)), certificate, root);
         assert_eq!(of(None, None), Ok(Presented::Token(hash)));
         assert_eq!(of(Some("CN=a"), Some(&[0; 32])), Ok(Presented::Token(hash)));
         assert_eq!(of(Some("CN=a"), Some(&hash)), Ok(Presented::Root));
-        let shown = Presented::of(&One(None), Some("CN=a,O=b"), Some(&hash)).map(|shown| shown.principal());
+        let shown =
+            Presented::of(&authorized(None), Some("CN=a,O=b"), Some(&hash)).map(|shown| shown.principal());
         assert_eq!(shown, Ok(Principal::from("cert:CN=a,O=b")));
         let long = |last: char| principal_of(&format!("CN={}{last}", "é".repeat(200)));
         assert!(long('a') != long('b') && long('a').len() <= 255);

@@ -8,15 +8,15 @@ use crate::care::Care;
 use crate::fields::{digits, hex16};
 use crate::message::Fault;
 use crate::namespace::Namespace;
-use crate::target::Target;
+use crate::target::Path;
 
 /// See the module. The methods of HTTP are judged with the route.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route {
+pub(crate) enum Route<'a> {
     /// A method, by POST.
-    Call(ObjectName, String),
+    Call(ObjectName, &'a str),
     /// A method, by GET.
-    Query(ObjectName, String),
+    Query(ObjectName, &'a str),
     Batch(ObjectName),
     Create(ObjectName),
     Describe(ObjectName),
@@ -71,24 +71,24 @@ pub(crate) enum ChangeAccess {
 
 /// A route, and the name of the type that it is about if that is none of the built-in ones: the core knows its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Routed {
-    pub(crate) route: Route,
+pub(crate) struct Routed<'a> {
+    pub(crate) route: Route<'a>,
     pub(crate) user_type: Option<String>,
 }
 
-impl Routed {
-    pub(crate) fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
-        let mut route = Route::of(method, target)?;
-        if let Some(namespace) = &target.namespace {
+impl<'a> Routed<'a> {
+    pub(crate) fn of(method: &str, path: &'a Path<'_>, namespace: Option<&Namespace>) -> Result<Self, Fault> {
+        let mut route = Route::of(method, path)?;
+        if let Some(namespace) = namespace {
             widen(namespace, &mut route)?;
         }
         let is_user = route.object_mut().is_some_and(|object| object.kind == UNKNOWN_TYPE);
-        let user_type = target.segments.get(1).filter(|_| is_user).map(|name| String::from(&**name));
+        let user_type = path.segments.get(1).filter(|_| is_user).map(|name| String::from(&**name));
         Ok(Self { route, user_type })
     }
 }
 
-impl Route {
+impl<'a> Route<'a> {
     /// Whether it is for those who administer, and so is noted when it is done.
     pub(crate) const fn administers(&self) -> bool {
         matches!(
@@ -121,12 +121,12 @@ impl Route {
         }
     }
 
-    fn of(method: &str, target: &Target<'_>) -> Result<Self, Fault> {
+    fn of(method: &str, path: &'a Path<'_>) -> Result<Self, Fault> {
         // A response to HEAD is one to GET without its body.
         let method = if method == "HEAD" { "GET" } else { method };
-        let segments: Vec<&str> = target.segments.iter().map(AsRef::as_ref).collect();
+        let (segments, operation) = (path.parts(), path.operation.as_deref());
         match segments.as_slice() {
-            ["objects", rest @ ..] => of_objects(method, rest, target.operation.as_deref()),
+            ["objects", rest @ ..] => of_objects(method, rest, operation),
             ["waits"] => only_get(method, Self::Waits),
             ["tickets", id] => {
                 let ticket = digits(id).ok_or_else(|| Fault::argument("", "not a ticket's number"))?;
@@ -137,7 +137,7 @@ impl Route {
                 }
             }
             ["sessions", rest @ ..] => of_sessions(method, rest),
-            ["types", rest @ ..] => of_types(method, rest, target.operation.as_deref()),
+            ["types", rest @ ..] => of_types(method, rest, operation),
             ["access", rest @ ..] => of_access(method, rest),
             ["tokens", rest @ ..] => of_tokens(method, rest),
             ["principals", name] => match method {
@@ -155,7 +155,7 @@ impl Route {
 }
 
 /// The route to the same object, by its whole name.
-fn widen(namespace: &Namespace, route: &mut Route) -> Result<(), Fault> {
+fn widen(namespace: &Namespace, route: &mut Route<'_>) -> Result<(), Fault> {
     if let Some(object) = route.object_mut() {
         return namespace.widen(object);
     }
@@ -176,29 +176,33 @@ fn widen(namespace: &Namespace, route: &mut Route) -> Result<(), Fault> {
     }
 }
 
-fn only_get(method: &str, route: Route) -> Result<Route, Fault> {
+fn only_get<'a>(method: &str, route: Route<'a>) -> Result<Route<'a>, Fault> {
     if method == "GET" { Ok(route) } else { Err(Fault::not_allowed("GET, HEAD")) }
 }
 
-fn only_post(method: &str, route: Route) -> Result<Route, Fault> {
+fn only_post<'a>(method: &str, route: Route<'a>) -> Result<Route<'a>, Fault> {
     if method == "POST" { Ok(route) } else { Err(Fault::not_allowed("POST")) }
 }
 
-fn of_objects(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
+fn of_objects<'a>(method: &str, segments: &[&'a str], operation: Option<&str>) -> Result<Route<'a>, Fault> {
     match segments {
         [] => only_get(method, Route::List),
         [kind, name] => of_object(method, (kind, name), operation),
         [kind, name, "events"] => only_get(method, Route::ObjectEvents(object(kind, name)?)),
         [kind, name, called] => match method {
-            "POST" => Ok(Route::Call(object(kind, name)?, (*called).into())),
-            "GET" => Ok(Route::Query(object(kind, name)?, (*called).into())),
+            "POST" => Ok(Route::Call(object(kind, name)?, called)),
+            "GET" => Ok(Route::Query(object(kind, name)?, called)),
             _ => Err(Fault::not_allowed("GET, HEAD, POST")),
         },
         _ => Err(Fault::no_such_route()),
     }
 }
 
-fn of_object(method: &str, (kind, name): (&str, &str), operation: Option<&str>) -> Result<Route, Fault> {
+fn of_object(
+    method: &str,
+    (kind, name): (&str, &str),
+    operation: Option<&str>,
+) -> Result<Route<'static>, Fault> {
     match (method, operation, operation.and_then(Care::named)) {
         ("POST", Some("batch"), _) => Ok(Route::Batch(object(kind, without(name, "batch"))?)),
         ("POST", Some(word), Some(care)) => Ok(Route::Care(object(kind, without(name, word))?, care)),
@@ -217,7 +221,7 @@ fn without<'a>(name: &'a str, operation: &str) -> &'a str {
     name.strip_suffix(operation).and_then(|name| name.strip_suffix(':')).unwrap_or(name)
 }
 
-fn of_sessions(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+fn of_sessions(method: &str, segments: &[&str]) -> Result<Route<'static>, Fault> {
     let session = |id: &str| {
         let id = hex16(id).ok_or_else(|| Fault::argument("", "not a session's id: 32 hexadecimal digits"));
         id.map(SessionId)
@@ -235,7 +239,7 @@ fn of_sessions(method: &str, segments: &[&str]) -> Result<Route, Fault> {
     }
 }
 
-fn of_access(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+fn of_access(method: &str, segments: &[&str]) -> Result<Route<'static>, Fault> {
     let how = match segments {
         [] => return only_get(method, Route::Access),
         ["open"] => ChangeAccess::Open,
@@ -249,7 +253,7 @@ fn of_access(method: &str, segments: &[&str]) -> Result<Route, Fault> {
     only_post(method, Route::ChangeAccess(how))
 }
 
-fn of_tokens(method: &str, segments: &[&str]) -> Result<Route, Fault> {
+fn of_tokens(method: &str, segments: &[&str]) -> Result<Route<'static>, Fault> {
     match (method, segments) {
         ("GET", []) => Ok(Route::Tokens),
         ("POST", []) => Ok(Route::CreateToken),
@@ -266,7 +270,7 @@ fn of_tokens(method: &str, segments: &[&str]) -> Result<Route, Fault> {
 /// What allows creations again, behind a version.
 const RELEASE: &str = "release";
 
-fn of_types(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route, Fault> {
+fn of_types(method: &str, segments: &[&str], operation: Option<&str>) -> Result<Route<'static>, Fault> {
     match (method, segments) {
         ("GET", []) => Ok(Route::Types),
         (_, []) => Err(Fault::not_allowed("GET, HEAD")),

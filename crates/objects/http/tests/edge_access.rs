@@ -8,7 +8,7 @@ use objects_replica::edge::{Question, Request, origin_of};
 use objects_state::{
     AccessChange, Authority, Command, Identity, Outcome, Principal, Problem, QuotaLimits, QuotaOf, Slug,
 };
-use world::{Headers, SESSION, World, done, header, json, slug};
+use world::{SESSION, World, done, fields, header, json, slug};
 
 const TOKEN: &str = "diwan_00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const BEARER: (&str, &str) =
@@ -136,7 +136,7 @@ fn root_token_and_certificate_are_known_at_the_edge() {
     let config = EdgeConfig { root_token: hash_of_token(TOKEN), ..EdgeConfig::new(3, 7) };
     let principal = |certificate, headers: &[(&'static str, &'static str)]| {
         let mut edge = Edge::new(config.clone());
-        let fields = Headers(headers.to_vec());
+        let fields = fields(headers);
         let (method, target, body) = ("POST", "/v1/objects/counter/c/increment", &b""[..]);
         edge.request(1, &HttpRequest { method, target, fields: &fields, body, certificate }, &mut |_| {});
         let mut asks = Vec::new();

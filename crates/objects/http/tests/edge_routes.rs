@@ -457,7 +457,7 @@ fn refusals_of_the_core_keep_their_status_and_words() {
         let problem = Problem { position: 41, ..Problem::new(name, "why") };
         let response = world.done(origin_of(&asked), Outcome::Refused(problem));
         assert_eq!((response.status, slug(&response)), (name.status(), String::from(name.name())));
-        assert_eq!(header(&response, "diwan-position"), Some("41"));
+        assert_eq!(response.position, Some(41));
         assert_eq!(header(&response, "retry-after").is_some(), name.status() == 429, "{name:?}");
     }
     let mut world = World::new();
@@ -734,11 +734,11 @@ fn leader_is_named_when_it_is_elsewhere() {
     world.edge.set_leader(Some("10.0.0.2:7180".into()));
     let asked = world.asked("POST", "/v1/objects/counter/c/increment", &[], "");
     let response = world.done(origin_of(&asked), done("{}"));
-    assert_eq!(header(&response, "diwan-leader"), Some("10.0.0.2:7180"));
+    assert_eq!(response.leader.as_deref(), Some("10.0.0.2:7180"));
     world.edge.core_ended();
     let asked = world.asked("GET", "/v1/objects/counter/c/get", &[], "");
     let response = world.done(origin_of(&asked), done("{}"));
-    assert_eq!(header(&response, "diwan-leader"), None, "who leads is not known any more");
+    assert_eq!(response.leader, None, "who leads is not known any more");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use objects_http::{HttpRequest, Say};
 use objects_replica::edge::{Answer, Question, Request};
 use objects_state::limits::PIECE_BYTES;
 use objects_state::{Command, Outcome, Problem, Slug};
-use world::{Headers, World, done, json, origin_of, slug};
+use world::{World, done, fields, json, origin_of, slug};
 
 /// A module that says of itself that it has one method.
 fn module(bytes: usize) -> Vec<u8> {
@@ -23,7 +23,7 @@ fn module(bytes: usize) -> Vec<u8> {
 
 fn upload(world: &mut World, module: &[u8]) -> u32 {
     world.next += 1;
-    let fields = Headers(vec![("Content-Type", "application/wasm")]);
+    let fields = fields(&[("Content-Type", "application/wasm")]);
     let request = HttpRequest {
         method: "POST",
         target: "/v1/types/hits",
@@ -185,7 +185,7 @@ fn bytes_go_to_the_core_and_come_back_as_they_are() {
     let bytes = "application/octet-stream; charset=binary";
     let call = |world: &mut World, kind: Option<&'static str>, body: &[u8]| {
         world.next += 1;
-        let fields = Headers(kind.map(|kind| ("Content-Type", kind)).into_iter().collect());
+        let fields = fields(kind.map(|kind| ("Content-Type", kind)).as_slice());
         let target = "/v1/objects/hits/a/put?wait_ms=5";
         let request = HttpRequest { method: "POST", target, fields: &fields, body, certificate: None };
         world.edge.request(world.next, &request, &mut |bytes| bytes.fill(0x5a));

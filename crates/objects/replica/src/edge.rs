@@ -10,6 +10,8 @@
 //! The edge hashes tokens and the secrets of sessions. The core compares the hashes with what it knows: it has the state. The
 //! edge alone knows who has shown a certificate, or the member's root token, and says so by the [`Principal`].
 
+use std::borrow::Cow;
+
 use base::{LogIndex, MonoTime};
 use objects_state::guest::VersionHash;
 use objects_state::{Command, Event, ObjectName, Origin, Outcome, Principal, SessionId, TypeId};
@@ -62,7 +64,7 @@ pub enum Question {
         /// Whether an object that does not exist answers like one with nothing but defaults.
         create: bool,
         /// The method.
-        method: String,
+        method: Cow<'static, str>,
         /// A JSON object; nothing stands for none.
         args: Vec<u8>,
     },
@@ -353,6 +355,11 @@ pub enum Answer {
 }
 
 impl Request {
+    /// Takes it out. What is left says nothing.
+    pub(crate) const fn take(&mut self) -> Self {
+        core::mem::replace(self, Self::Heard { edge: 0, round: None, sessions: Vec::new() })
+    }
+
     /// The command that it brings, if it does.
     #[must_use]
     pub fn command(&self) -> Option<&Command> {

@@ -4,31 +4,30 @@ use objects_state::{Act, Caller, Command, Identity, MethodKind, ObjectName, Prob
 
 use crate::edge::{Question, Request, SessionProof, Subject};
 
-/// A request with its type's number in place, if the state knows a type of that name; otherwise as it came.
-#[expect(clippy::result_large_err, reason = "what cannot be resolved waits, as it came")]
-pub(crate) fn resolved(request: Request, state: &State) -> Result<Request, Request> {
-    let Request::OfType { type_name, request, consistency, min_position, is_bytes } = request else {
-        return Ok(request);
+/// Puts the number of its type into a request. False if the state knows no type of that name: then it is as it came.
+pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
+    let Request::OfType { type_name, request: asked, consistency, min_position, .. } = request else {
+        return true;
     };
-    let Some(kind) = state.type_named(&type_name) else {
-        return Err(Request::OfType { type_name, request, consistency, min_position, is_bytes });
-    };
-    let mut request = *request;
-    set_type(&mut request, kind);
-    Ok(match request {
+    let Some(kind) = state.type_named(type_name) else { return false };
+    let (consistency, min_position) = (*consistency, *min_position);
+    let mut asked = asked.take();
+    set_type(&mut asked, kind);
+    *request = match asked {
         Request::Command { command: Command::Call(call), secret_hash }
             if state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query) =>
         {
             // As a query of a built-in type that was sent by POST.
             let proof = proof_of_caller(&call.caller, secret_hash);
             let (object, incarnation) = (call.object, call.incarnation);
-            let (method, args) = (call.invocation.method, call.invocation.args);
+            let (method, args) = (call.invocation.method.into(), call.invocation.args);
             let question = Question::Method { object, incarnation, create: false, method, args };
             let (origin, principal) = (call.caller.origin, call.caller.principal);
             Request::Query { origin, principal, question, consistency, min_position, proof }
         }
-        request => request,
-    })
+        asked => asked,
+    };
+    true
 }
 
 /// Whether arguments are in the form that the method takes, as far as this member's state knows it.
@@ -39,10 +38,10 @@ pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Proble
     let Request::OfType { type_name, request, is_bytes: false, .. } = request else { return Ok(()) };
     let (object, method, args) = match &**request {
         Request::Command { command: Command::Call(call), .. } => {
-            (&call.object, &call.invocation.method, &call.invocation.args)
+            (&call.object, call.invocation.method.as_str(), &call.invocation.args)
         }
         Request::Query { question: Question::Method { object, method, args, .. }, .. } => {
-            (object, method, args)
+            (object, &**method, args)
         }
         _ => return Ok(()),
     };

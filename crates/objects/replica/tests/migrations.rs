@@ -62,7 +62,7 @@ fn query(world: &mut World, at: u64, question: Question) -> u64 {
 }
 
 fn get(world: &mut World, at: u64) -> String {
-    let (object, method, args) = (object(), String::from("get"), b"{}".to_vec());
+    let (object, method, args) = (object(), "get".into(), b"{}".to_vec());
     let asked = query(world, at, Question::Method { object, incarnation: None, create: false, method, args });
     world.wait(at, asked)
 }

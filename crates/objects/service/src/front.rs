@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::{LogIndex, MonoTime, Now};
-use net_http_server::{Body, Bytes, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
+use foldhash::fast::FixedState;
+use net_http_server::{Body, Handler, Refusal, Replies, Request, RequestId, Response, StatusCode};
 use node_threads::{Clock, Mailbox};
 use objects_edge::{Core, EdgeHandler, EdgeMail};
 use objects_http::{EdgeConfig, PROBLEM};
@@ -39,7 +40,7 @@ pub(crate) struct Front {
 
 /// Since when requests of an edge are at the core, microseconds. Only the edge's thread uses it.
 struct Timed {
-    since: Mutex<HashMap<u64, u64>>,
+    since: Mutex<HashMap<u64, u64, FixedState>>,
     figures: Arc<Figures>,
     clock: Clock,
 }
@@ -65,10 +66,10 @@ impl Timed {
     }
 
     /// Calls that wait take as long as they wait: they do not count.
-    fn end(&self, origin: Origin, counts: bool) {
+    fn end(&self, origin: Origin, counts: bool, now: Now) {
         let since = self.since.lock().remove(&origin.number).filter(|_| counts);
         if let Some(since_us) = since {
-            self.figures.call_us.record(self.clock.mono_us().saturating_sub(since_us));
+            self.figures.call_us.record(now.mono_us.saturating_sub(since_us));
         }
     }
 }
@@ -155,9 +156,9 @@ impl Handler for Front {
         let mail = match mail {
             ToEdge::Answer(answer) => {
                 match &answer {
-                    Answer::Done { origin, .. } => self.timed.end(*origin, true),
+                    Answer::Done { origin, .. } => self.timed.end(*origin, true, now),
                     Answer::Parked { origin, .. } | Answer::Backup { origin, .. } => {
-                        self.timed.end(*origin, false)
+                        self.timed.end(*origin, false, now)
                     }
                     _ => {}
                 }
@@ -202,6 +203,6 @@ impl Handler for Front {
 /// The answer to everything once the core has ended for good.
 fn ended() -> Response {
     let problem = Problem::new(Slug::NoLeader, "the objects of this member have failed: its log says why");
-    let body = Body::Whole(Bytes::from(problem.to_json()));
+    let body = Body::Written(problem.to_json().into_bytes());
     Response::new(StatusCode::SERVICE_UNAVAILABLE, PROBLEM, body)
 }

@@ -79,7 +79,7 @@ fn try_add(node: &Node) -> Outcome {
 
 fn value(node: &Node) -> Outcome {
     node.ask(|origin| {
-        let (method, args) = (String::from("get"), Vec::new());
+        let (method, args) = ("get".into(), Vec::new());
         let question = Question::Method { object: object(), incarnation: None, create: false, method, args };
         of_type(Request::Query {
             origin,

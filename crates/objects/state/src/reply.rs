@@ -1,6 +1,6 @@
 //! Results: JSON objects whose fields have a fixed order, written once.
 
-use core::fmt::Write as _;
+use base::Decimal;
 
 use crate::json::write_text;
 
@@ -39,8 +39,8 @@ impl Reply {
         self
     }
 
-    fn integer(mut self, value: impl core::fmt::Display) -> Self {
-        write!(self.text, "{value}").expect("a string takes all that is written");
+    fn digits(mut self, value: u64) -> Self {
+        self.text.push_str(Decimal::of(value).as_str());
         self
     }
 
@@ -69,7 +69,11 @@ impl Reply {
     /// An integer; one beyond 2^53 also as text, under the name with `_text` behind it.
     #[must_use]
     pub fn int(self, name: &str, value: i64) -> Self {
-        let reply = self.key(name).integer(value);
+        let mut reply = self.key(name);
+        if value < 0 {
+            reply.text.push('-');
+        }
+        let reply = reply.digits(value.unsigned_abs());
         if value.unsigned_abs() > EXACT_MAX.unsigned_abs() {
             return reply.text(&format!("{name}_text"), &value.to_string());
         }
@@ -79,7 +83,7 @@ impl Reply {
     /// A count, a position or a fence: below 2^53.
     #[must_use]
     pub fn number(self, name: &str, value: u64) -> Self {
-        self.key(name).integer(value)
+        self.key(name).digits(value)
     }
 
     /// A number that may be missing.

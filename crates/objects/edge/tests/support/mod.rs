@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(unreachable_pub, reason = "shared by test files")]
 
+pub mod asker;
 mod core;
 
 use std::net::SocketAddr;

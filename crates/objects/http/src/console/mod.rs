@@ -14,7 +14,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// The response to a request for a part of the console.
 pub(crate) fn page(method: &str, target: &str) -> Option<HttpResponse> {
-    if !matches!(method, "GET" | "HEAD") {
+    if target.starts_with("/v1/") || !matches!(method, "GET" | "HEAD") {
         return None;
     }
     let (content_type, body) = match target.split('?').next()? {

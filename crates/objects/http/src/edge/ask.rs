@@ -1,5 +1,7 @@
 //! Requests of clients as questions and commands for the core.
 
+use std::borrow::Cow;
+
 use objects_replica::edge::{Consistency, Question, Request, SessionProof, Subject, UNKNOWN_TYPE};
 use objects_state::{
     AccessChange, Batch, Call, Caller, Command, Identity, Invocation, Json, Method, MethodKind, NewSession,
@@ -45,25 +47,25 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    pub(super) fn ask(mut self, route: Route, query: Query) -> Result<Asked, Fault> {
+    pub(super) fn ask(mut self, route: Route<'_>, query: Query<'_>) -> Result<Asked, Fault> {
         if let Route::Upload(name) = route {
             query.end()?;
             Sender::read(self.request.fields)?;
             return self.upload(name);
         }
-        let presented = self.presented.clone();
         let noted = route.administers().then(|| self.noted());
         let freshness = if self.user_type.is_some() { freshness(&mut query.clone())? } else { LATEST };
-        let asked = self.ask_core(route, query)?;
-        let request = match self.user_type {
-            Some(type_name) => {
-                let (consistency, min_position) = freshness;
-                let (request, is_bytes) = (Box::new(asked.request), fields::is_bytes(self.request.fields)?);
-                Request::OfType { type_name, request, consistency, min_position, is_bytes }
-            }
-            None => asked.request,
-        };
-        Ok(Asked { request: presented.wrap(request), noted, ..asked })
+        let mut asked = self.ask_core(route, query)?;
+        asked.noted = noted;
+        if let Some(type_name) = self.user_type.take() {
+            let (consistency, min_position) = freshness;
+            let (request, is_bytes) = (Box::new(asked.request), fields::is_bytes(self.request.fields)?);
+            asked.request = Request::OfType { type_name, request, consistency, min_position, is_bytes };
+        }
+        if matches!(self.presented, Presented::Token(_)) {
+            asked.request = self.presented.wrap(asked.request);
+        }
+        Ok(asked)
     }
 
     /// Who does what, without the query: there may be anything in it.
@@ -73,15 +75,15 @@ impl Asker<'_> {
     }
 
     #[expect(clippy::too_many_lines, reason = "a list: an arm for each route")]
-    fn ask_core(&mut self, route: Route, mut query: Query) -> Result<Asked, Fault> {
+    fn ask_core(&mut self, route: Route<'_>, mut query: Query<'_>) -> Result<Asked, Fault> {
         fields::check_codec(self.request.fields)?;
         let sender = Sender::read(self.request.fields)?;
         let asked = match route {
-            Route::Call(object, method) => self.call(&sender, object, &method, &mut query),
+            Route::Call(object, method) => self.call(&sender, object, method, &mut query),
             Route::Query(object, method) if object.kind == UNKNOWN_TYPE => {
                 return self.user_query(&sender, object, method, query);
             }
-            Route::Query(object, method) => return self.query(&sender, object, &method, query),
+            Route::Query(object, method) => return self.query(&sender, object, method, query),
             Route::Batch(object) => self.batch(&sender, object),
             Route::Create(object) => self.create(&sender, object),
             Route::Delete(object) => self.delete(&sender, object),
@@ -130,7 +132,7 @@ impl Asker<'_> {
                 Ok(Asked { purpose: Purpose::Types, ..self.read(&sender, Question::Types, &mut query)? })
             }
             Route::OpenApi => {
-                let purpose = Purpose::OpenApi(query.take("type"));
+                let purpose = Purpose::OpenApi(owned(query.take("type")));
                 Ok(Asked { purpose, ..self.read(&sender, Question::Types, &mut query)? })
             }
             Route::UserType(name) => self.read(&sender, Question::Type(name), &mut query),
@@ -152,7 +154,7 @@ impl Asker<'_> {
             Route::Groups => Ok(self.counts(Question::Counts, Purpose::Groups)),
             Route::Ready => Ok(self.counts(Question::Ready, Purpose::Ready)),
             Route::Access => {
-                let after = query.take("after");
+                let after = owned(query.take("after"));
                 self.read(&sender, Question::Access { after }, &mut query)
             }
             Route::ChangeAccess(how) => self.change_access(how),
@@ -192,7 +194,7 @@ impl Asker<'_> {
         sender: &Sender,
         object: ObjectName,
         method: &str,
-        query: &mut Query,
+        query: &mut Query<'_>,
     ) -> Result<Asked, Fault> {
         if object.kind == UNKNOWN_TYPE {
             return self.user_call(sender, object, method, query);
@@ -230,7 +232,7 @@ impl Asker<'_> {
         sender: &Sender,
         object: ObjectName,
         method: &str,
-        query: &mut Query,
+        query: &mut Query<'_>,
     ) -> Result<Asked, Fault> {
         freshness(query)?;
         let wait_ms = query.take_number("wait_ms", u64::MAX >> 1)?;
@@ -255,12 +257,13 @@ impl Asker<'_> {
         &self,
         sender: &Sender,
         object: ObjectName,
-        method: String,
-        mut query: Query,
+        method: &str,
+        mut query: Query<'_>,
     ) -> Result<Asked, Fault> {
         let freshness = freshness(&mut query)?;
-        let args = arguments::of_user_query(query.rest())?;
+        let args = arguments::of_user_query(query)?;
         let incarnation = fields::incarnation(self.request.fields)?;
+        let method = Cow::Owned(method.into());
         let question = Question::Method { object, incarnation, create: false, method, args };
         Ok(self.question(sender, question, freshness))
     }
@@ -310,7 +313,7 @@ impl Asker<'_> {
         sender: &Sender,
         object: ObjectName,
         method: &str,
-        mut query: Query,
+        mut query: Query<'_>,
     ) -> Result<Asked, Fault> {
         let method = method_of(&object, method)?;
         if !matches!(method.kind, MethodKind::Query | MethodKind::Either) {
@@ -320,7 +323,7 @@ impl Asker<'_> {
             return Err(Fault::argument("wait_ms", "a query does not wait: use POST"));
         }
         let freshness = freshness(&mut query)?;
-        let args = arguments::of_query(object.kind, method, query.rest())?;
+        let args = arguments::of_query(object.kind, method, query)?;
         self.ask_method(sender, object, method, args, freshness)
     }
 
@@ -330,7 +333,7 @@ impl Asker<'_> {
         object: ObjectName,
         method: &Method,
         args: Vec<u8>,
-        query: &mut Query,
+        query: &mut Query<'_>,
     ) -> Result<Asked, Fault> {
         let freshness = freshness(query)?;
         self.ask_method(sender, object, method, args, freshness)
@@ -349,7 +352,7 @@ impl Asker<'_> {
         Ok(self.question(sender, Question::Method { object, incarnation, create, method, args }, freshness))
     }
 
-    fn read(&self, sender: &Sender, question: Question, query: &mut Query) -> Result<Asked, Fault> {
+    fn read(&self, sender: &Sender, question: Question, query: &mut Query<'_>) -> Result<Asked, Fault> {
         let freshness = freshness(query)?;
         Ok(self.question(sender, question, freshness))
     }
@@ -377,7 +380,7 @@ impl Asker<'_> {
         plain(request, purpose)
     }
 
-    fn list(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+    fn list(&mut self, sender: &Sender, query: &mut Query<'_>) -> Result<Asked, Fault> {
         let Page { kind, prefix, after, limit } = self.page(query)?;
         let question = match kind {
             Some(kind) => Question::List { kind, prefix, after, limit },
@@ -386,18 +389,18 @@ impl Asker<'_> {
         self.read(sender, question, query)
     }
 
-    fn waits(&mut self, sender: &Sender, query: &mut Query) -> Result<Asked, Fault> {
+    fn waits(&mut self, sender: &Sender, query: &mut Query<'_>) -> Result<Asked, Fault> {
         let Page { kind, prefix, after, limit } = self.page(query)?;
         self.read(sender, Question::Waits { kind, prefix, after, limit }, query)
     }
 
     /// Which page of objects is asked for.
-    fn page(&mut self, query: &mut Query) -> Result<Page, Fault> {
+    fn page(&mut self, query: &mut Query<'_>) -> Result<Page, Fault> {
         let limit = query.take_number("limit", LISTED.1)?.unwrap_or(LISTED.0);
         let limit = u32::try_from(limit.max(1)).unwrap_or(u32::MAX);
         let prefix = self.whole(query.take("prefix").unwrap_or_default());
-        let after = query.take("after");
-        let Some(name) = query.take("type") else {
+        let after = owned(query.take("after"));
+        let Some(name) = owned(query.take("type")) else {
             let after = match &self.namespace {
                 Some(namespace) => after.map(|after| namespace.whole_path(&after)),
                 None => after,
@@ -411,10 +414,10 @@ impl Asker<'_> {
         Ok(Page { kind: Some(kind), prefix, after: after.map(|after| self.whole(after)), limit })
     }
 
-    fn whole(&self, name: String) -> String {
+    fn whole(&self, name: impl AsRef<str> + Into<String>) -> String {
         match &self.namespace {
-            Some(namespace) => namespace.whole(&name),
-            None => name,
+            Some(namespace) => namespace.whole(name.as_ref()),
+            None => name.into(),
         }
     }
 
@@ -446,7 +449,7 @@ impl Asker<'_> {
         Ok(self.command(command, sender.identity()?, sender.proof(), Purpose::Command))
     }
 
-    fn collect(&self, sender: &Sender, ticket: u64, query: &mut Query) -> Result<Asked, Fault> {
+    fn collect(&self, sender: &Sender, ticket: u64, query: &mut Query<'_>) -> Result<Asked, Fault> {
         let hold_ms = query.take_number("hold_ms", HOLD_MS_MAX)?.unwrap_or(self.config.hold_ms);
         let (origin, principal, proof) = (self.origin, self.presented.principal(), sender.proof());
         let request = Request::Collect { origin, principal, ticket, proof };
@@ -495,7 +498,7 @@ pub(super) type Freshness = (Consistency, Option<u64>);
 
 pub(super) const LATEST: Freshness = (Consistency::Linearizable, None);
 
-fn freshness(query: &mut Query) -> Result<Freshness, Fault> {
+fn freshness(query: &mut Query<'_>) -> Result<Freshness, Fault> {
     let consistency = match query.take("consistency").as_deref() {
         None | Some("linearizable") => Consistency::Linearizable,
         Some("stale") => Consistency::Stale,
@@ -504,12 +507,16 @@ fn freshness(query: &mut Query) -> Result<Freshness, Fault> {
     Ok((consistency, query.take_number("min_position", 1 << 53)?))
 }
 
+fn owned(parameter: Option<Cow<'_, str>>) -> Option<String> {
+    parameter.map(Cow::into_owned)
+}
+
 pub(super) const fn plain(request: Request, purpose: Purpose) -> Asked {
     Asked { request, purpose, hold_ms: None, noted: None }
 }
 
 /// Whether a session's stream keeps it. It would also if its client were stopped and read nothing: the kernel reads then.
-fn keeps(query: &mut Query) -> Result<bool, Fault> {
+fn keeps(query: &mut Query<'_>) -> Result<bool, Fault> {
     match query.take("keep").as_deref() {
         None | Some("true") => Ok(true),
         Some("false") => Ok(false),
@@ -518,7 +525,7 @@ fn keeps(query: &mut Query) -> Result<bool, Fault> {
 }
 
 /// Whether events are streamed as they come; otherwise those are answered that the member remembers.
-fn follows(query: &mut Query) -> Result<bool, Fault> {
+fn follows(query: &mut Query<'_>) -> Result<bool, Fault> {
     match query.take("follow").as_deref() {
         None | Some("true") => Ok(true),
         Some("false") => Ok(false),

@@ -1,5 +1,7 @@
 //! A backup: a file of the member's, which the driver reads and sends. Here is when its response begins and what ends it.
 
+use std::hash::Hash;
+
 use base::LogIndex;
 use objects_replica::edge::Request;
 use objects_state::{Origin, Slug};
@@ -8,7 +10,7 @@ use super::open::Purpose;
 use super::{Edge, Say};
 use crate::message::{Fault, HttpResponse, OCTETS};
 
-impl<K: Copy + Ord> Edge<K> {
+impl<K: Copy + Ord + Hash> Edge<K> {
     /// The core says that the snapshot is on the disk. A client that has gone meanwhile reads none.
     pub(super) fn backup_is_there(&mut self, origin: Origin, index: LogIndex) {
         match self.number(origin).and_then(|number| self.requests.get(number)) {
@@ -24,10 +26,12 @@ impl<K: Copy + Ord> Edge<K> {
         };
         open.purpose = Purpose::Backup { has_begun: true };
         let noted = open.noted.take();
-        let response =
-            HttpResponse { content_type: OCTETS, is_stream: true, ..HttpResponse::json(200, String::new()) };
-        let response =
-            response.with("cache-control", "no-store").with("diwan-position", position.to_string());
+        let response = HttpResponse {
+            content_type: OCTETS,
+            position: Some(position),
+            is_stream: true,
+            ..HttpResponse::json(200, String::new()).with("cache-control", "no-store")
+        };
         self.note(noted, response.status);
         self.says.push(Say::Respond(key, response));
     }

@@ -10,6 +10,8 @@ mod reply;
 mod upload;
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::sync::Arc;
 
 use base::{LogIndex, MonoTime};
 use objects_replica::edge::{Answer, EventId, Request, edge_of, origin};
@@ -97,7 +99,7 @@ pub struct Edge<K> {
     config: EdgeConfig,
     requests: Requests<K>,
     /// Where the leader listens, if that is known and elsewhere.
-    leader: Option<String>,
+    leader: Option<Arc<str>>,
     /// Uploads that wait for their version, by when the core is asked again.
     later: BTreeMap<(MonoTime, K), Later>,
     asks: Vec<Request>,
@@ -110,7 +112,7 @@ pub struct Edge<K> {
     is_stopping: bool,
 }
 
-impl<K: Copy + Ord> Edge<K> {
+impl<K: Copy + Ord + Hash> Edge<K> {
     /// An edge without requests.
     #[must_use]
     pub fn new(config: EdgeConfig) -> Self {
@@ -131,7 +133,7 @@ impl<K: Copy + Ord> Edge<K> {
 
     /// Where clients of the leader connect, for `Diwan-Leader`; `None` if it is not known, or this member leads.
     pub fn set_leader(&mut self, leader: Option<String>) {
-        self.leader = leader;
+        self.leader = leader.map(Arc::from);
     }
 
     /// A request has come. `random` fills bytes that nobody can guess.
@@ -153,10 +155,10 @@ impl<K: Copy + Ord> Edge<K> {
             self.says.push(Say::Respond(key, page));
             return Ok(());
         }
-        let target = Target::parse(request.target)?;
-        let Routed { route, user_type } = Routed::of(request.method, &target)?;
+        let Target { path, namespace, query } = Target::parse(request.target)?;
+        let Routed { route, user_type } = Routed::of(request.method, &path, namespace.as_ref())?;
         let presented = Presented::of(request.fields, request.certificate, self.config.root_token.as_ref())?;
-        if let Some(response) = reply::at_once(&route, &target.query)? {
+        if let Some(response) = reply::at_once(&route, &query)? {
             self.says.push(Say::Respond(key, response));
             return Ok(());
         }
@@ -171,10 +173,9 @@ impl<K: Copy + Ord> Edge<K> {
             return Err(Fault::overloaded(&format!("{UPLOADS_MAX} modules are on their way here")));
         }
         let origin = self.origin(self.requests.next());
-        let namespace = target.namespace;
         let asker =
             ask::Asker { config: &self.config, request, origin, random, presented, user_type, namespace };
-        let asked = asker.ask(route, target.query)?;
+        let asked = asker.ask(route, query)?;
         self.requests.insert(key, asked.purpose, asked.hold_ms, asked.noted);
         self.asks.push(asked.request);
         Ok(())
@@ -223,10 +224,7 @@ impl<K: Copy + Ord> Edge<K> {
             return;
         }
         let Some((key, mut response)) = self.shown(open, outcome, now) else { return };
-        response = response.with("diwan-position", position.to_string());
-        if let Some(leader) = &self.leader {
-            response = response.with("diwan-leader", leader.clone());
-        }
+        (response.position, response.leader) = (Some(position), self.leader.clone());
         self.says.push(Say::Respond(key, response));
     }
 
@@ -424,12 +422,12 @@ impl<K: Copy + Ord> Edge<K> {
 
     /// Appends what the core is to be asked.
     pub fn take_asks(&mut self, into: &mut Vec<Request>) {
-        into.append(&mut self.asks);
+        append(&mut self.asks, into);
     }
 
     /// Appends what clients are to be told, in order.
     pub fn take_says(&mut self, into: &mut Vec<Say<K>>) {
-        into.append(&mut self.says);
+        append(&mut self.says, into);
     }
 
     /// Appends what is to be noted, in order.
@@ -451,5 +449,14 @@ impl<K: Copy + Ord> Edge<K> {
     fn number(&self, from: Origin) -> Option<u64> {
         let number = from.number & ((1 << 48) - 1);
         (edge_of(from) == self.config.edge && from.member == self.config.member).then_some(number)
+    }
+}
+
+/// Most callers have nothing yet: then they get the list itself for theirs.
+fn append<T>(from: &mut Vec<T>, into: &mut Vec<T>) {
+    if into.is_empty() {
+        core::mem::swap(from, into);
+    } else {
+        into.append(from);
     }
 }

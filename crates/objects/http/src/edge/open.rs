@@ -1,8 +1,11 @@
 //! The requests that are under way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 
 use base::MonoTime;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use objects_state::SessionId;
 
 use super::upload::Upload;
@@ -64,11 +67,12 @@ pub(crate) struct Open<K> {
     held_until: Option<MonoTime>,
 }
 
-/// All of them.
+/// All of them. They come and go fast, and what looks at all of them puts them in order itself. Their keys are the member's own: a
+/// client cannot choose which collide.
 #[derive(Debug)]
 pub(crate) struct Requests<K> {
-    open: BTreeMap<u64, Open<K>>,
-    numbers: BTreeMap<K, u64>,
+    open: HashMap<u64, Open<K>, FixedState>,
+    numbers: HashMap<K, u64, FixedState>,
     holds: BTreeSet<(MonoTime, u64)>,
     streams: BTreeMap<u64, Option<SessionId>>,
     /// Requests that keep a session: by a stream, or by waiting.
@@ -76,11 +80,11 @@ pub(crate) struct Requests<K> {
     next: u64,
 }
 
-impl<K: Copy + Ord> Default for Requests<K> {
+impl<K> Default for Requests<K> {
     fn default() -> Self {
         Self {
-            open: BTreeMap::new(),
-            numbers: BTreeMap::new(),
+            open: HashMap::with_hasher(FixedState::default()),
+            numbers: HashMap::with_hasher(FixedState::default()),
             holds: BTreeSet::new(),
             streams: BTreeMap::new(),
             keepers: BTreeMap::new(),
@@ -89,7 +93,7 @@ impl<K: Copy + Ord> Default for Requests<K> {
     }
 }
 
-impl<K: Copy + Ord> Requests<K> {
+impl<K: Copy + Eq + Hash> Requests<K> {
     pub(crate) fn len(&self) -> usize {
         self.open.len()
     }
@@ -190,7 +194,10 @@ impl<K: Copy + Ord> Requests<K> {
         self.keepers.values().copied().collect()
     }
 
+    /// All their numbers, in the order in which they came.
     pub(crate) fn all(&self) -> Vec<u64> {
-        self.open.keys().copied().collect()
+        let mut numbers: Vec<_> = self.open.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers
     }
 }

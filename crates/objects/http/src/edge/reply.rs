@@ -11,7 +11,7 @@ use crate::route::Route;
 use crate::target::Query;
 
 /// The response to what needs no core.
-pub(super) fn at_once(route: &Route, query: &Query) -> Result<Option<HttpResponse>, Fault> {
+pub(super) fn at_once(route: &Route<'_>, query: &Query<'_>) -> Result<Option<HttpResponse>, Fault> {
     let body = match route {
         Route::Live => String::from("{\"live\":true}"),
         Route::Type(object) => openapi::one_type(*object),

@@ -3,21 +3,14 @@
 #![allow(unreachable_pub, reason = "shared by test files")]
 
 use base::MonoTime;
-use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, HttpResponse, Say};
+use objects_http::{Edge, EdgeConfig, Fields, HttpRequest, HttpResponse, Say};
 use objects_replica::edge::{self, Answer, Request};
 use objects_state::{Command, Origin, Outcome};
 
-pub struct Headers(pub Vec<(&'static str, &'static str)>);
-
-impl Fields for Headers {
-    fn field(&self, name: &'static str) -> Field<'_> {
-        let mut values = self.0.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
-        match (values.next(), values.next()) {
-            (None, _) => Field::Missing,
-            (Some((_, value)), None) => Field::Once(value.as_bytes()),
-            _ => Field::Repeated,
-        }
-    }
+/// Header fields whose names are written as they are in the documentation.
+pub fn fields<'a>(headers: &[(&str, &'a str)]) -> Fields<'a> {
+    let names: Vec<_> = headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect();
+    Fields::of(names.iter().map(String::as_str).zip(headers.iter().map(|(_, value)| value.as_bytes())))
 }
 
 /// Header fields of a request.
@@ -48,7 +41,7 @@ impl World {
         body: &str,
     ) -> u32 {
         self.next += 1;
-        let fields = Headers(headers.to_vec());
+        let fields = fields(headers);
         let request =
             HttpRequest { method, target, fields: &fields, body: body.as_bytes(), certificate: None };
         self.edge.request(self.next, &request, &mut |bytes| bytes.fill(0x5a));

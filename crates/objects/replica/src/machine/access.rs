@@ -8,38 +8,31 @@ use crate::edge::{Question, Request, Subject};
 use crate::query;
 use crate::watches::Watched;
 
-/// A request under the principal of its token, of one who may ask anything; otherwise as it came, and its refusal.
-#[expect(clippy::result_large_err, reason = "what cannot be resolved waits, as it came")]
-pub(super) fn admitted(request: Request, state: &State) -> Result<Request, (Request, Problem)> {
-    let request = match request {
-        Request::ByToken { hash, mut request } => {
-            match (state.principal_of(&hash), request.principal_mut()) {
-                (Some(principal), Some(place)) => {
-                    *place = principal;
-                    *request
-                }
-                _ => return Err(turned_away(Request::ByToken { hash, request }, unknown_token())),
-            }
-        }
-        request => request,
-    };
-    let admitted = match (&request, request.principal()) {
+/// Puts a request under the principal of its token, if it has one, who must be one that may ask anything.
+///
+/// # Errors
+/// With its refusal. Of a token that nobody knows the request is as it came.
+pub(super) fn admit(request: &mut Request, state: &State) -> Result<(), Problem> {
+    if let Request::ByToken { hash, request: asked } = request {
+        let (Some(principal), Some(place)) = (state.principal_of(hash), asked.principal_mut()) else {
+            return Err(turned_away(request, unknown_token()));
+        };
+        *place = principal;
+        *request = asked.take();
+    }
+    let admitted = match (&*request, request.principal()) {
         // A probe may be anybody's.
         (Request::Query { question: Question::Ready, .. }, _) | (_, None) => Ok(()),
         (_, Some(principal)) => state.admit_principal(principal),
     };
-    match admitted {
-        Ok(()) => Ok(request),
-        Err(problem) => Err(turned_away(request, problem)),
-    }
+    admitted.map_err(|problem| turned_away(request, problem))
 }
 
-fn turned_away(request: Request, problem: Problem) -> (Request, Problem) {
-    let problem = match request.command().and_then(Command::caller) {
+fn turned_away(request: &Request, problem: Problem) -> Problem {
+    match request.command().and_then(Command::caller) {
         Some(caller) => caller.turned_away(problem),
         None => problem,
-    };
-    (request, problem)
+    }
 }
 
 /// Whether a request that is admitted may be carried out, as far as the state of now can say. A command is judged again at its

@@ -8,10 +8,10 @@ use crate::edge::Request;
 /// The feature level from which on commands acknowledge single replies.
 const RANGES_LEVEL: u32 = 2;
 
-/// A request that every member can read. Acknowledgements may be left out: the replies are kept for longer.
-pub(super) fn readable_by_all(mut request: Request, state: &State) -> Request {
+/// Makes every member able to read a request. Acknowledgements may be left out: the replies are kept for longer.
+pub(super) fn make_readable_by_all(request: &mut Request, state: &State) {
     let level = state.feature_level();
-    if let Request::Command { command, .. } = &mut request {
+    if let Request::Command { command, .. } = request {
         if level < RANGES_LEVEL {
             leave_out_ranges(command);
         }
@@ -19,7 +19,6 @@ pub(super) fn readable_by_all(mut request: Request, state: &State) -> Request {
             leave_out_authority(command);
         }
     }
-    request
 }
 
 /// There are no tokens yet, and nobody's rights are looked at.

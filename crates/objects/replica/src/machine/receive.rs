@@ -68,7 +68,7 @@ impl ObjectsMachine {
     ) {
         // One that waits for its token or its type to be known has no principal, or no object, yet: it is counted behind that.
         let was_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
-        let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
+        let Some(mut request) = self.let_in(request, since, is_fresh, state, group) else { return };
         if !was_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
             return self.refuse(&request, problem);
         }
@@ -79,7 +79,7 @@ impl ObjectsMachine {
             };
         }
         let at = group.now().mono();
-        let request = levels::readable_by_all(request, state);
+        levels::make_readable_by_all(&mut request, state);
         let Some(proof) = proof_of(&request) else {
             return self.carry_out(request, since, is_fresh, state, group);
         };
@@ -103,7 +103,7 @@ impl ObjectsMachine {
     /// A request under its principal's name, of a type that is known. Otherwise it waits, or is refused.
     fn let_in(
         &mut self,
-        request: Request,
+        mut request: Request,
         since: MonoTime,
         is_fresh: bool,
         state: &State,
@@ -112,29 +112,25 @@ impl ObjectsMachine {
         let waits_for = position_ahead(&request, state);
         let is_final = is_fresh || is_stale(&request);
         // Before anything is looked up: a stranger does not learn which types there are.
-        let request = match access::admitted(request, state) {
-            Ok(request) => request,
-            Err((request, problem)) => {
-                match waits_for {
-                    Some(position) => self.wait_as_stranger(position, request, since),
-                    None if is_final => self.refuse(&request, problem),
-                    None => self.wait(request, since, group),
-                }
-                return None;
+        if let Err(problem) = access::admit(&mut request, state) {
+            match waits_for {
+                Some(position) => self.wait_as_stranger(position, request, since),
+                None if is_final => self.refuse(&request, problem),
+                None => self.wait(request, since, group),
             }
-        };
+            return None;
+        }
         if let Err(problem) = of_type::check_codec(&request, state) {
             self.refuse(&request, problem);
             return None;
         }
-        let unresolved = match of_type::resolved(request, state) {
-            Ok(request) => return Some(request),
-            Err(request) => request,
-        };
+        if of_type::resolve(&mut request, state) {
+            return Some(request);
+        }
         match waits_for {
-            Some(position) => self.wait_for(position, unresolved, since),
-            None if is_final => self.refuse(&unresolved, no_such_type(&unresolved)),
-            None => self.wait(unresolved, since, group),
+            Some(position) => self.wait_for(position, request, since),
+            None if is_final => self.refuse(&request, no_such_type(&request)),
+            None => self.wait(request, since, group),
         }
         None
     }
@@ -160,7 +156,7 @@ impl ObjectsMachine {
             }
             Request::Query { min_position, .. } => match min_position {
                 Some(position) if position > state.position() => self.wait_for(position, request, since),
-                _ => self.answer_query(request, state, group.now().mono()),
+                _ => self.answer_query(&request, state, group.now().mono()),
             },
             Request::Collect { origin, ref principal, ticket, proof } => {
                 match self.collect(origin, principal, ticket, proof, state) {
@@ -217,20 +213,18 @@ impl ObjectsMachine {
     }
 
     /// A query for which the state has the position that it waits for. Whoever asks may have come to a right with it.
-    pub(super) fn reached(&mut self, request: Request, state: &State, now: MonoTime) {
-        let request = match access::admitted(request, state) {
-            Ok(request) => request,
-            Err((request, problem)) => return self.refuse(&request, problem),
-        };
-        let request = match of_type::resolved(request, state) {
-            Ok(request) => request,
-            Err(request) => return self.refuse(&request, no_such_type(&request)),
-        };
+    pub(super) fn reached(&mut self, mut request: Request, state: &State, now: MonoTime) {
+        if let Err(problem) = access::admit(&mut request, state) {
+            return self.refuse(&request, problem);
+        }
+        if !of_type::resolve(&mut request, state) {
+            return self.refuse(&request, no_such_type(&request));
+        }
         // A client was heard of when its query came, if its session was known then.
         match proof_of(&request).map(|proof| known(proof, &request, state)) {
             Some(Known::Wrong) => self.refuse(&request, unauthenticated()),
             Some(Known::Others) => self.refuse(&request, not_own()),
-            Some(Known::Proven { .. } | Known::Unknown) | None => self.answer_query(request, state, now),
+            Some(Known::Proven { .. } | Known::Unknown) | None => self.answer_query(&request, state, now),
         }
     }
 
@@ -251,14 +245,14 @@ impl ObjectsMachine {
         }
     }
 
-    pub(super) fn answer_query(&mut self, request: Request, state: &State, now: MonoTime) {
+    pub(super) fn answer_query(&mut self, request: &Request, state: &State, now: MonoTime) {
         let Request::Query { origin, principal, question, .. } = request else { return };
-        let begun = query::judge(state, &principal, &question).and_then(|()| match question {
-            Question::Backup => self.backups.begin(origin, &principal, now),
-            question => self.begin_query(origin, (&principal, &question), state),
+        let begun = query::judge(state, principal, question).and_then(|()| match question {
+            Question::Backup => self.backups.begin(*origin, principal, now),
+            question => self.begin_query(*origin, (principal, question), state),
         });
         if let Err(problem) = begun {
-            self.out.refuse(origin, problem);
+            self.out.refuse(*origin, problem);
         }
     }
 

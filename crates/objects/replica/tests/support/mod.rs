@@ -367,7 +367,7 @@ impl World {
         consistency: Consistency,
         min_position: Option<u64>,
     ) -> u64 {
-        let (object, method) = (object(path), method.into());
+        let (object, method) = (object(path), String::from(method).into());
         let question = Question::Method { object, incarnation: None, create: true, method, args: Vec::new() };
         let principal = self.principal.clone();
         self.ask(id, |origin| Request::Query {

@@ -560,11 +560,9 @@ impl Clients {
 }
 
 fn answer_of(response: HttpResponse) -> Answer {
-    let field = response.fields.iter().find(|(name, _)| *name == "diwan-position");
-    let position = field.and_then(|(_, value)| value.parse().ok());
     // As texts of JSON have bytes.
     let bytes = response.bytes.map(|bytes| format!("\"{}\"", base64(&bytes)));
-    Answer { status: response.status, body: bytes.unwrap_or(response.body), position }
+    Answer { status: response.status, body: bytes.unwrap_or(response.body), position: response.position }
 }
 
 /// A request without a body.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use base::{LogIndex, MonoTime, Random};
-use objects_http::{Edge, EdgeConfig, Field, Fields, HttpRequest, Say};
+use objects_http::{Edge, EdgeConfig, Fields, HttpRequest, Say};
 use objects_replica::edge::{Answer, Request, origin_of};
 
 /// A request of HTTP, as a client sends it.
@@ -14,14 +14,6 @@ pub(crate) struct HttpCall {
     pub(crate) target: String,
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) body: Vec<u8>,
-}
-
-impl Fields for HttpCall {
-    fn field(&self, name: &'static str) -> Field<'_> {
-        let is_it = |known: &&(&'static str, String)| known.0 == name.to_ascii_lowercase();
-        let found = self.fields.iter().find(is_it);
-        found.map_or(Field::Missing, |(_, value)| Field::Once(value.as_bytes()))
-    }
 }
 
 /// From a client: under the number of its attempt.
@@ -146,10 +138,11 @@ impl EdgeThread {
     }
 
     fn request(&mut self, attempt: u64, call: &HttpCall) {
+        let fields = Fields::of(call.fields.iter().map(|(name, value)| (*name, value.as_bytes())));
         let request = HttpRequest {
             method: call.method,
             target: &call.target,
-            fields: call,
+            fields: &fields,
             body: &call.body,
             certificate: None,
         };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base::{MonoTime, Now};
 use net_http_server::{
-    Body, Bytes, Handler, HeaderValue, HttpConfig, HttpLimits, PreparedServer, Refusal, Replies, Request,
-    RequestId, Response, StatusCode, header,
+    Body, Bytes, Handler, HttpConfig, HttpLimits, PreparedServer, Refusal, Replies, Request, RequestId,
+    Response, StatusCode,
 };
 use net_reactor::{LimitNames, TlsHints};
 use node_threads::{Clock, Descriptors, Supervisor};
@@ -24,11 +24,8 @@ const SESSION: &[u8] =
 struct Alike;
 
 fn answer(status: StatusCode, body: &'static [u8]) -> Response {
-    let headers = vec![
-        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (header::HeaderName::from_static("diwan-position"), HeaderValue::from_static("7")),
-    ];
-    Response { status, headers, body: Body::Whole(Bytes::from_static(body)) }
+    let body = Body::Whole(Bytes::from_static(body));
+    Response::new(status, "application/json", body).with("diwan-position", "7")
 }
 
 impl Handler for Alike {

@@ -143,8 +143,8 @@ const PURE: &[(&str, &[&str])] = &[
     ("objects-replica", &["bytes", "foldhash", "hashbrown"]),
     // The codec of the domain name system, without the feature that draws numbers.
     ("objects-names", &["hickory-proto", "once_cell"]),
-    // The hash of secrets, which clients hold and the state does not.
-    ("objects-http", &["sha2"]),
+    // The hash of secrets, which clients hold and the state does not; maps whose hasher has no random seed.
+    ("objects-http", &["foldhash", "hashbrown", "sha2", "smallvec"]),
     ("storage-disk", &["thiserror"]),
     ("storage-wal", &["crc32c", "thiserror"]),
     ("storage-raft-log", &["bytes", "crc32c", "thiserror"]),
