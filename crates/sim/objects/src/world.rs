@@ -10,6 +10,7 @@ use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::book::Book;
 use crate::cells::{self, CELLS};
+use crate::copies::{self, copy, load};
 use crate::crowd::Crowd;
 use crate::elsewhere::Elsewhere;
 use crate::imports::{self, Import, Imports};
@@ -223,25 +224,7 @@ impl ObjectsWorld {
     /// What the model says of a command, and whether that is a call which the state refuses for its bytes.
     fn told(&mut self, command: &Command) -> Result<(Vec<Told>, bool), Wrong> {
         self.tell(command);
-        self.try_for_bytes(command)?;
-        let is_hinted = self.group.quotas.refused_for_bytes.contains(&true);
-        let told = self.group.apply(self.clock_ms, command);
-        Ok((told, is_hinted && self.group.quotas.refused_for_bytes.is_empty()))
-    }
-
-    /// Which pieces of a command the state refuses for their bytes: tried on a copy, for the model knows nothing of bytes.
-    fn try_for_bytes(&mut self, command: &Command) -> Result<(), Wrong> {
-        self.group.quotas.refused_for_bytes.clear();
-        if self.group.quotas.has_bytes() {
-            let mut effects = Effects::new();
-            copy(&mut self.twin, 1 << 20, 1 << 20)?.apply(
-                WallTime::of_ms(self.clock_ms),
-                command,
-                &mut effects,
-            );
-            self.group.quotas.refused_for_bytes = refused_for_bytes(command, &effects).into();
-        }
-        Ok(())
+        copies::apply_beside(&mut self.group, &mut self.twin, self.clock_ms, command)
     }
 
     fn play(&mut self, random: &mut Random, command: &Command) -> Result<(), Wrong> {
@@ -501,30 +484,6 @@ impl ObjectsWorld {
     }
 }
 
-/// Whether that refusal is by a quota of bytes: its words say so.
-fn is_of_bytes(detail: &str) -> bool {
-    detail.contains("the quota of namespace") && detail.contains(" bytes; ")
-}
-
-/// Which pieces of a command were refused for their bytes. A copy of a request that was refused before is no piece of work, and
-/// asks for no hint.
-fn refused_for_bytes(command: &Command, effects: &Effects) -> Vec<bool> {
-    let outcome = effects.iter().find_map(|effect| match effect {
-        Effect::Answered { outcome, .. } => Some(outcome),
-        _ => None,
-    });
-    match (command, outcome) {
-        (Command::Batch(_), Some(objects_state::Outcome::Done(result))) => {
-            let results = crate::outcome::parsed(result)["results"].as_array().cloned().unwrap_or_default();
-            let detail =
-                |result: &serde_json::Value| result["problem"]["detail"].as_str().is_some_and(is_of_bytes);
-            results.iter().map(detail).collect()
-        }
-        (_, Some(objects_state::Outcome::Refused(problem))) => vec![is_of_bytes(&problem.detail)],
-        _ => Vec::new(),
-    }
-}
-
 /// O20, as far as it is seen at once: a refusal opens, creates and parks nothing.
 fn counted_as_before(seen: &Seen<'_>, before: [u64; 4]) -> Result<(), Wrong> {
     let after = seen.state.counts();
@@ -533,25 +492,4 @@ fn counted_as_before(seen: &Seen<'_>, before: [u64; 4]) -> Result<(), Wrong> {
     }
     let words = format!("objects, sessions and waiting calls {before:?} are {after:?}");
     Err((20, format!("{words} after a refusal of {}", brief(seen.command))))
-}
-
-/// The state by way of its snapshot.
-fn copy(state: &mut State, chunk: usize, piece: usize) -> Result<State, Wrong> {
-    let before = state.digest();
-    state.snapshot_begin();
-    let mut bytes = Vec::new();
-    while !matches!(state.snapshot_chunk(&mut bytes, chunk), SnapshotProgress::Done { .. }) {}
-    let loaded = load(&bytes, piece)?;
-    if loaded.digest() != before {
-        return Err((24, "what was loaded has another digest".into()));
-    }
-    Ok(loaded)
-}
-
-fn load(bytes: &[u8], piece: usize) -> Result<State, Wrong> {
-    let mut loader = Loader::new();
-    let loaded = bytes.chunks(piece.max(1)).try_for_each(|piece| loader.chunk(piece));
-    loaded
-        .and_then(|()| loader.finish())
-        .map_err(|wrong| (24, format!("a snapshot does not load: {wrong:?}")))
 }

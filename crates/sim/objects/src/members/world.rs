@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use super::client::{Clients, Mood};
+use super::client::{Admin, Clients, Mood};
 use super::faults::Faults;
 use super::history::History;
 use super::judge::{self, Evidence};
@@ -210,6 +210,8 @@ pub struct MembersWorld {
     history: History,
     /// There are tokens and rights.
     has_access: bool,
+    /// There are quotas.
+    has_quotas: bool,
     faults: Faults,
     faulty_ms: u64,
     phase: Phase,
@@ -241,7 +243,10 @@ impl World for MembersWorld {
         if is_plain && !has_access && wasm.chance(60) {
             config.modules = Modules::WebAssembly(wasm.number());
         }
-        let mut clients = Clients::new(config.modules, has_access, random.fork());
+        // No model of guests knows quotas.
+        let admin = Admin::of(plan.seed, has_access, config.modules == Modules::None);
+        let has_quotas = admin.has_quotas();
+        let mut clients = Clients::new((config.modules, has_access), admin, random.fork());
         let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));
         let mut operator = Random::new(plan.seed ^ OPERATOR_SEED);
         let has_operator = count >= 3 && !plan.light && operator.chance(25);
@@ -259,6 +264,7 @@ impl World for MembersWorld {
             clients,
             history: History::default(),
             has_access,
+            has_quotas,
             faults,
             faulty_ms,
             phase: Phase::Faults,
@@ -324,6 +330,7 @@ impl World for MembersWorld {
             tick_ms: replica.tick_ms,
             modules: self.members.config.modules,
             has_access: self.has_access,
+            has_quotas: self.has_quotas,
         };
         let findings = judge::judge(&evidence);
         self.judged = findings.judged;

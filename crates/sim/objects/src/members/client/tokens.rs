@@ -133,7 +133,17 @@ fn new_token(random: &mut Random, name: &str) -> Value {
     json!({ "name": name, "allow": allow, "lives_ms": lives_ms })
 }
 
-fn rights(random: &mut Random) -> Vec<&'static str> {
+/// Whose roles or quota it is.
+pub(super) fn principal(random: &mut Random) -> &'static str {
+    const OTHERS: [&str; 3] = [ADMIN, "root", "anonymous"];
+    match random.below(10) {
+        0 => OTHERS[random.below(2) as usize],
+        1..4 => OTHERS[2],
+        _ => NAMES[random.below(3) as usize],
+    }
+}
+
+pub(super) fn rights(random: &mut Random) -> Vec<&'static str> {
     const SOME: [&str; 8] = [
         "*:*",
         "*:*",

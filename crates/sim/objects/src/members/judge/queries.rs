@@ -32,9 +32,11 @@ impl<'a> Queries<'a> {
         let position = |(number, attempt): (usize, &Attempt)| {
             let answer = attempt.answer.as_ref()?;
             let is_read = match history.calls[attempt.call].about {
-                About::Query { .. } | About::TryMigration { .. } | About::Export { .. } | About::Renew => {
-                    true
-                }
+                About::Query { .. }
+                | About::TryMigration { .. }
+                | About::Export { .. }
+                | About::Access { .. }
+                | About::Renew => true,
                 About::Command { .. } => is_for_want_of_rights(answer),
                 About::Stream | About::Upload | About::Backup => false,
             };
@@ -106,6 +108,10 @@ impl<'a> Queries<'a> {
                 is_refused_rightly(is_refused, call, answer)?;
             }
             About::Renew => renewed(state, call, answer, rules)?,
+            About::Access { .. } if !is_refused => {
+                group.map_or(Ok(()), |group| shows_access(group, call, answer, rules))?;
+                self.is_fresh(here, (number, is_not_own), call, rules)?;
+            }
             _ if is_refused || is_for_want_of_rights(answer) => {
                 rules.count(32, "queries that are refused", 1);
                 is_refused_rightly(is_refused, call, answer)?;
@@ -132,6 +138,7 @@ impl<'a> Queries<'a> {
         let (is_stale, min_position) = match &call.about {
             About::Query { is_stale, min_position, .. } => (is_stale, min_position),
             About::TryMigration { .. } | About::Export { .. } => (&false, &None),
+            About::Access { is_stale } => (is_stale, &None),
             _ => return Ok(()),
         };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
@@ -281,6 +288,16 @@ fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules)
     };
     rules.count(2, "queries of guests", 1);
     if is_right { Ok(()) } else { Err((2, format!("{call:?}\nthe model {due:?}\nthe member {answer:?}"))) }
+}
+
+/// O32: a client is shown its rights, and one that administers those of all, and what is used of quotas.
+fn shows_access(group: &Group, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
+    rules.count(32, "shown rights and quotas", 1);
+    let due = group.shown_access(&call.by.principal());
+    match answer.status == 200 && due == outcome::plain(parsed(&answer.body)) {
+        true => Ok(()),
+        false => Err((32, format!("{call:?}\nthe log {due}\nthe member {answer:?}"))),
+    }
 }
 
 /// A renewal is answered from a state that has the session, or has not.
