@@ -70,6 +70,7 @@ impl ObjectsMachine {
         let was_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(request) = self.let_in(request, since, is_fresh, state, group) else { return };
         if !was_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
+            self.hear(&request, state, group.now().mono());
             return self.refuse(&request, problem);
         }
         if let Err(problem) = access::judge(&request, state) {
@@ -97,6 +98,16 @@ impl ObjectsMachine {
                 let expired = Problem::new(Slug::SessionExpired, "there is no such session");
                 self.refuse(&request, expired);
             }
+        }
+    }
+
+    /// The client of a request that is refused for its number is there all the same, and keeps its session.
+    fn hear(&mut self, request: &Request, state: &State, at: MonoTime) {
+        let proof = proof_of(request).filter(|_| access::judge(request, state).is_ok());
+        if let Some(proof) = proof
+            && let Known::Proven { ttl_ms } = known(proof, request, state)
+        {
+            self.sessions.hear(proof.session, ttl_ms, at);
         }
     }
 
