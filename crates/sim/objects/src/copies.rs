@@ -42,8 +42,7 @@ fn refused_for_bytes(command: &Command, effects: &Effects) -> Vec<bool> {
     match (command, outcome) {
         (Command::Batch(_), Some(Outcome::Done(result))) => {
             let results = parsed(result)["results"].as_array().cloned().unwrap_or_default();
-            let detail =
-                |result: &Value| result["problem"]["detail"].as_str().is_some_and(is_of_bytes);
+            let detail = |result: &Value| result["problem"]["detail"].as_str().is_some_and(is_of_bytes);
             results.iter().map(detail).collect()
         }
         (_, Some(Outcome::Refused(problem))) => vec![is_of_bytes(&problem.detail)],

@@ -508,8 +508,7 @@ impl Clients {
         if self.random.chance(2) {
             return self.leave(index, members, history);
         }
-        let is_changing =
-            index == 0 && history.calm_from_ms.is_none() && client.open.len() <= OPEN_MAX;
+        let is_changing = index == 0 && history.calm_from_ms.is_none() && client.open.len() <= OPEN_MAX;
         if let Some(call) = self.administer(index, is_changing) {
             return self.start(index, call, members, history);
         }

@@ -94,7 +94,8 @@ impl Admin {
         let limits = quotas::limits(&mut self.random, &quota_of, self.has_bytes);
         let rate = self.random.chance(60).then(|| 1 + self.random.below(RATE_MAX));
         let QuotaLimits { objects, bytes, waiters, sessions, .. } = limits;
-        let mut body = json!({ "objects": objects, "bytes": bytes, "waiters": waiters, "sessions": sessions });
+        let mut body =
+            json!({ "objects": objects, "bytes": bytes, "waiters": waiters, "sessions": sessions });
         // One without any limit is taken away.
         body["calls_per_second"] = json!(rate.filter(|_| !limits.is_empty()));
         body[word] = json!(quota_of.name());

@@ -115,7 +115,9 @@ enum Became {
     /// It was let in when the core took it.
     LetIn,
     /// It was refused by this quota, until then.
-    Refused { retry_after_ms: Option<u64> },
+    Refused {
+        retry_after_ms: Option<u64>,
+    },
     /// It was refused by another one: nothing was taken out.
     RefusedByAnother,
     Unknown,
