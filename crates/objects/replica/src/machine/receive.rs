@@ -134,6 +134,10 @@ impl ObjectsMachine {
                 return None;
             }
         };
+        if !is_final && of_type::may_be_a_query(&request, state) {
+            self.wait(request, since, group);
+            return None;
+        }
         if let Err(problem) = of_type::check_codec(&request, state) {
             self.refuse(&request, problem);
             return None;

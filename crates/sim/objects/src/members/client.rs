@@ -18,7 +18,7 @@ use super::history::{About, Answer, By, Call, Errand, History, Object};
 use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
-use crate::guests::base64;
+use crate::guests::bytes::base64;
 use crate::outcome::parsed;
 use own::Own;
 use tokens::Tokens;

@@ -6,7 +6,7 @@ use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
 use super::guests::Guests;
-use crate::guests::deadly;
+use crate::guests::{bytes, deadly};
 use crate::members::history::{About, Answer, Attempt, Call, Object};
 use crate::members::record::Death;
 use crate::model::{self, Group};
@@ -276,8 +276,12 @@ fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer)
 
 /// The answer of a type of users in WebAssembly is what its model shows.
 fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
-    let About::Query { object, method, .. } = &call.about else { return Ok(()) };
-    let Some(due) = guests.query(object) else { return Ok(()) };
+    let About::Query { object, method, args, .. } = &call.about else { return Ok(()) };
+    let due = match *method {
+        bytes::VIEW => guests.view(object, args),
+        _ => guests.query(object),
+    };
+    let Some(due) = due else { return Ok(()) };
     if *method == deadly::QUERY && due.is_ok() {
         return Err((23, format!("what kills whoever runs it is answered: {call:?}\n{answer:?}")));
     }

@@ -5,7 +5,8 @@ use objects_state::Content;
 use serde_json::json;
 
 use super::calls::{refused, version_in};
-use super::{Guests, Key, Named, Object, Said, key_named};
+use super::{Guests, Key, Named, Object, Said, Seen, key_named};
+use crate::guests::deadly::{self, Kills};
 use crate::guests::{Guest, TAKES_NOTHING_OVER, module};
 use crate::members::history::Answer;
 use crate::outcome::parsed;
@@ -40,7 +41,12 @@ impl Guests {
         }
     }
 
-    pub(super) fn imported(&mut self, key: Key, content: &Content, said: &Said<'_>) -> Result<(), Wrong> {
+    pub(super) fn imported(
+        &mut self,
+        seen: &Seen<'_>,
+        (key, content): (Key, &Content),
+        said: &Said<'_>,
+    ) -> Result<(), Wrong> {
         let Content::State { state, .. } = content else { return Ok(()) };
         if self.objects.contains_key(&key) {
             return refused(24, said, &["exists"], "there is such an object");
@@ -52,6 +58,13 @@ impl Guests {
             self.judged(23, "imports behind a creation that killed");
             return refused(23, said, &["quarantined"], "a creation of its version has killed members");
         }
+        let state = parsed(&String::from_utf8_lossy(state));
+        if deadly::of_import(json!({ "state": state }).to_string().as_bytes()) == Kills::Always {
+            self.judged(23, "imports that kill");
+            self.reached("import that kills");
+            self.versions.stop(key.0, seen.state.feature_level());
+            return refused(23, said, &["not-migrated"], "it kills whoever carries it out");
+        }
         let Some(reply) = said.done() else {
             self.judged(24, "imports that fail");
             return match version == TAKES_NOTHING_OVER {
@@ -59,7 +72,6 @@ impl Guests {
                 false => Err((24, format!("it should be imported: {said:?}"))),
             };
         };
-        let state = parsed(&String::from_utf8_lossy(state));
         let made = version_in(reply, key.0, &[version])
             .and_then(|version| Guest::restored(key.0, &state)?.migrated(version))
             .zip(parsed(reply)["incarnation"].as_u64());

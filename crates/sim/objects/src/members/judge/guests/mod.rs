@@ -23,7 +23,7 @@ use sim_kit::Judged;
 
 use super::super::history::Object as Named;
 use crate::guests::deadly;
-use crate::guests::{self, Asked, Guest, GuestType, Ran};
+use crate::guests::{self, Asked, Guest, GuestType, Ran, bytes};
 use crate::outcome::brief;
 use crate::rules::Wrong;
 use messages::{Outbox, Sender};
@@ -152,7 +152,10 @@ impl Object {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wait {
     /// Its module made it.
-    Parked,
+    Parked {
+        /// Its method gives bytes.
+        gives_bytes: bool,
+    },
     /// It takes long, or has not had its turn.
     Run {
         method: String,
@@ -167,6 +170,12 @@ struct Ticket {
     key: Key,
     incarnation: u64,
     wait: Wait,
+}
+
+impl Ticket {
+    const fn gives_bytes(&self) -> bool {
+        matches!(self.wait, Wait::Parked { gives_bytes: true })
+    }
 }
 
 /// Calls that are woken by a command, and with what.
@@ -244,7 +253,7 @@ impl Guests {
             Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
             Command::Create { args, .. } => self.created(seen, key, guests::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
-            Command::Import { content, .. } => self.imported(key, content, said)?,
+            Command::Import { content, .. } => self.imported(seen, (key, content), said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
             Command::Rollback { lose_commands, .. } => self.rolled_back(&key, *lose_commands, said)?,
             Command::Quarantine { reason, .. } => self.quarantined(&key, reason.is_some(), said)?,
@@ -318,6 +327,14 @@ impl Guests {
         let key = key_named(object)?;
         let object = self.objects.get(&key).filter(|object| !object.is_quarantined)?;
         Some((object.incarnation, guests::module(key.0, object.guest.version).hash))
+    }
+
+    /// What an object makes of bytes in a query, as clients name it, if it is one of these types.
+    pub(super) fn view(&self, object: &Named, args: &[u8]) -> Option<Result<String, &'static str>> {
+        let version = self.objects.get(&key_named(object)?).map(|object| object.guest.version);
+        let turned = bytes::turned(args, version.unwrap_or_default());
+        // As texts of JSON have bytes.
+        Some(self.query(object)?.map(|_| format!("\"{}\"", bytes::base64(&turned))))
     }
 
     /// What a query shows of an object as clients name it, if it is one of these types.
