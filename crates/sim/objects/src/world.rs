@@ -13,6 +13,7 @@ use crate::cells::{self, CELLS};
 use crate::copies::{self, copy, load};
 use crate::crowd::Crowd;
 use crate::elsewhere::Elsewhere;
+use crate::guests::alone::Alone;
 use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
@@ -86,6 +87,8 @@ pub struct ObjectsWorld {
     imports: Option<Imports>,
     quotas: Option<Quotas>,
     roles: Option<Roles>,
+    /// Types of users, in a state of their own.
+    alone: Option<Alone>,
     book: Book,
     rules: Rules,
     wrongs: Vec<String>,
@@ -121,6 +124,7 @@ impl World for ObjectsWorld {
             imports: Imports::of(plan.seed),
             quotas,
             roles: Roles::of(plan.seed),
+            alone: Alone::of(plan.seed),
             book: Book::default(),
             rules: Rules::default(),
             wrongs: Vec::new(),
@@ -131,7 +135,8 @@ impl World for ObjectsWorld {
     fn setting(&self) -> String {
         let elsewhere = if self.group.elsewhere.is_nothing() { "" } else { ", slots of another group" };
         let quotas = if self.quotas.is_some() { ", quotas" } else { "" };
-        self.crowd.setting() + elsewhere + quotas
+        let guests = if self.alone.is_some() { ", types of users" } else { "" };
+        self.crowd.setting() + elsewhere + quotas + guests
     }
 
     fn simulation(&self) -> &Simulation {
@@ -151,8 +156,10 @@ impl World for ObjectsWorld {
             self.pass_time(&mut random);
             let command = self.crowd.next(&mut random, &self.group);
             let played = self.play(&mut random, &command);
-            let played =
-                played.and_then(|()| self.import(&mut random)).and_then(|()| self.set_quota(&mut random));
+            let played = played
+                .and_then(|()| self.import(&mut random))
+                .and_then(|()| self.set_quota(&mut random))
+                .and_then(|()| self.alone.as_mut().map_or(Ok(()), |alone| alone.step(&mut self.rules)));
             if let Err(wrong) = played {
                 self.wrongs.push(rules::words(&wrong));
             }
@@ -168,6 +175,8 @@ impl World for ObjectsWorld {
         {
             self.wrongs.push(rules::words(&(24, format!("records do not fit together: {wrong:?}"))));
         }
+        let of_guests = self.alone.as_mut().map(|alone| alone.finish(&mut self.rules));
+        self.met.extend(of_guests.into_iter().flatten());
         self.wrongs.clone()
     }
 

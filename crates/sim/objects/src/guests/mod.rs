@@ -15,11 +15,16 @@
 //! Of a number that was given a version adds its own multiple, so a value tells which versions have run. One version does not
 //! take over the state of another, and one is no version at all.
 
+pub(crate) mod alone;
 pub(crate) mod bytes;
 mod cells;
+mod crowd;
 pub(crate) mod deadly;
+pub(crate) mod judge;
 pub(crate) mod messages;
 mod model;
+#[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
+pub(crate) mod unharmed;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -130,6 +135,11 @@ pub(crate) struct Module {
 }
 
 impl Module {
+    /// The hash of its bytes.
+    pub(crate) fn file(&self) -> [u8; 32] {
+        Sha256::digest(&self.bytes).into()
+    }
+
     fn new(of: GuestType, number: u64) -> Self {
         let description = of.description(number);
         let quoted = description.replace('"', "\\\"");

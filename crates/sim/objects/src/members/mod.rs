@@ -21,13 +21,13 @@ mod backup;
 mod client;
 #[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod deaths;
-mod edge;
+pub(crate) mod edge;
 #[path = "../../../../objects/state/tests/support/engine.rs"]
 #[allow(dead_code, reason = "a part of it is used here")]
 #[allow(clippy::disallowed_types, reason = "its locks are never waited for")]
 mod engine;
 mod faults;
-mod history;
+pub(crate) mod history;
 mod judge;
 mod machine;
 mod node;

@@ -6,12 +6,10 @@ mod answers;
 mod backups;
 mod calm;
 mod expiry;
-mod guests;
 mod log;
 mod queries;
 mod rates;
 mod replay;
-mod unharmed;
 
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
-use super::guests::Guests;
+use crate::guests::judge::Guests;
 use crate::guests::{bytes, deadly};
 use crate::members::history::{About, Answer, Attempt, Call, Object};
 use crate::members::record::Death;

@@ -14,13 +14,13 @@ use objects_state::{
 };
 use sim_kit::Judged;
 
-use super::guests::{self, Guests};
 use super::log::{self, LogCommand};
 use super::queries::Queries;
-use super::unharmed::Unharmed;
 use super::{Evidence, Findings};
 use crate::book::Book;
 use crate::copies;
+use crate::guests::judge::{self, Guests};
+use crate::guests::unharmed::Unharmed;
 use crate::members::engine::FakeEngine;
 use crate::members::node::Modules;
 use crate::members::record::{Committed, Deed};
@@ -225,7 +225,7 @@ impl<'a> Replay<'a> {
         let mut effects = Effects::new();
         if self.evidence.has_guests() {
             self.state.apply(stamp, command, &mut effects);
-            let seen = guests::Seen { command, first, stamp_ms, effects: &effects, state: &self.state };
+            let seen = judge::Seen { command, first, stamp_ms, effects: &effects, state: &self.state };
             self.guests.as_mut().map_or(Ok(()), |guests| guests.see(&seen))?;
             return Ok(effects);
         }

@@ -105,6 +105,11 @@ impl Guests {
                 continue;
             }
             let (method, number) = (&*invocation.method, number_of(&invocation.args));
+            if bytes::is_of_bytes(method) {
+                self.judged(1, "methods of bytes in batches");
+                check_result(&Ran::Fails("bad-argument", None), result)?;
+                continue;
+            }
             let asked = Asked { method, number, args: &invocation.args, position, hops: 0 };
             let ran = self.run(&key, &asked);
             check_result(&ran, result)?;

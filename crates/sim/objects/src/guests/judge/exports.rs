@@ -17,12 +17,7 @@ const NO_START: u64 = u64::MAX;
 
 impl Guests {
     /// An export is what the object saves.
-    pub(in super::super) fn exported(
-        &self,
-        object: &Named,
-        answer: &Answer,
-        rules: &mut Rules,
-    ) -> Result<(), Wrong> {
+    pub(crate) fn exported(&self, object: &Named, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
         let Some(key) = key_named(object) else { return Ok(()) };
         rules.count(24, "exports of guests", 1);
         let body = parsed(&answer.body);
