@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::{Random, WallTime};
-use objects_state::{
-    Command, Effect, Effects, Identity, Loader, ObjectName, SnapshotProgress, State, type_name,
-};
+use objects_state::{Command, Effect, Effects, Identity, ObjectName, SnapshotProgress, State, type_name};
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::book::Book;

@@ -101,7 +101,7 @@ impl ObjectsMachine {
         }
     }
 
-    /// The client of a request that is refused for its number is there all the same, and keeps its session.
+    /// The client of a request that is one too many, or has to wait, is there all the same, and keeps its session.
     fn hear(&mut self, request: &Request, state: &State, at: MonoTime) {
         let proof = proof_of(request).filter(|_| access::judge(request, state).is_ok());
         if let Some(proof) = proof
@@ -135,6 +135,7 @@ impl ObjectsMachine {
             }
         };
         if !is_final && of_type::may_be_a_query(&request, state) {
+            self.hear(&request, state, group.now().mono());
             self.wait(request, since, group);
             return None;
         }
@@ -396,6 +397,7 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
         }
+        Request::OfType { request, .. } => proof_of(request),
         _ => None,
     }
 }

@@ -10,7 +10,7 @@ use super::client::{Admin, Clients, Mood};
 use super::faults::Faults;
 use super::history::History;
 use super::judge::{self, Evidence};
-use super::node::Modules;
+use super::node::{Modules, NodeConfig};
 use super::operator::Operator;
 use super::{Members, setting};
 use crate::guests;
@@ -242,13 +242,7 @@ impl World for MembersWorld {
         if plan.light {
             faults = Faults::default();
         }
-        // Drawn apart, so that a seed without it takes the steps that it always took. No model knows guests and their rights.
-        let is_plain = config.modules == Modules::None;
-        let has_access = is_plain && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
-        let mut wasm = Random::new(plan.seed ^ WASM_SEED);
-        if is_plain && !has_access && wasm.chance(60) {
-            config.modules = Modules::WebAssembly(wasm.number());
-        }
+        let has_access = draw_access(plan.seed, &mut config);
         // No model of guests knows quotas.
         let admin = Admin::of(plan.seed, has_access, config.modules == Modules::None);
         let has_quotas = admin.has_quotas();
@@ -355,6 +349,18 @@ impl World for MembersWorld {
         sim.count("attempt", self.history.attempts.len() as u64);
         sim.count("entry of the log", self.members.record.entries.len() as u64);
     }
+}
+
+/// Whether there are tokens and rights, or types of users in WebAssembly: no model knows guests and their rights. Drawn apart, so that
+/// a seed without it takes the steps that it always took.
+fn draw_access(seed: u64, config: &mut NodeConfig) -> bool {
+    let is_plain = config.modules == Modules::None;
+    let has_access = is_plain && Random::new(seed ^ ACCESS_SEED).chance(40);
+    let mut wasm = Random::new(seed ^ WASM_SEED);
+    if is_plain && !has_access && wasm.chance(60) {
+        config.modules = Modules::WebAssembly(wasm.number());
+    }
+    has_access
 }
 
 impl MembersWorld {
