@@ -23,7 +23,7 @@ use crate::outcome::parsed;
 use own::Own;
 use tokens::Tokens;
 
-pub(super) use admin::Admin;
+pub(super) use admin::{Admin, Run};
 pub(crate) use tokens::ROOT_TOKEN;
 
 /// How often, of a thousand moments, a backup is asked for where that is done.

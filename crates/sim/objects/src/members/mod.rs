@@ -12,7 +12,7 @@
 //!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
 //!   built-in types beside them have none.
 //! - No process dies while a version is compiled, or a timer or an end runs.
-//! - Where there are types of users there are no quotas: their models know none.
+//! - Where there are types of users there are no quotas but those of calls per second: their models know none.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 //! - That a member's engine or memory is not as the others' is in tests alone (`uneven.rs`): until it is found its clients may be

@@ -13,7 +13,7 @@ use objects_http::EdgeConfig;
 use objects_replica::edge::{Answer, Request, SessionProof, Subject};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
 use objects_state::guest::{Engine, NoEngine};
-use objects_state::{Identity, Loader, Origin, Principal, SessionId, State};
+use objects_state::{Command, Identity, Loader, ObjectName, Origin, Principal, SessionId, State};
 use sim_group::{JournalDriver, NodeError};
 use sim_kit::disk::SimDisk;
 use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
@@ -156,7 +156,7 @@ pub(crate) struct Taken {
     pub(crate) position: u64,
     /// By the clock of its machine.
     pub(crate) mono_ms: u64,
-    /// Whether its principal was known then, and had any right.
+    /// Whether its principal was known then, and had any right; and so were its type and object, if that is one of users.
     pub(crate) gets_in: bool,
 }
 
@@ -350,7 +350,7 @@ impl Node {
     fn note(&mut self, request: &Request) {
         let (position, mono_ms) = (self.state.position(), self.now.mono().ms());
         if let Some(Origin { number, .. }) = objects_replica::edge::origin_of(request) {
-            let gets_in = principal_of(request, &self.state).is_some();
+            let gets_in = is_known(request, &self.state);
             self.news.taken.push(Taken { number, position, mono_ms, gets_in });
         }
         if !self.core.is_serving() || self.now.mono() > self.core.lease_until() {
@@ -509,6 +509,25 @@ fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
         }
         _ => None,
     }
+}
+
+/// Whether a member needs not ask what was committed to know what is asked for, and by whom.
+fn is_known(request: &Request, state: &State) -> bool {
+    let asked = if let Request::ByToken { request, .. } = request { request } else { request };
+    let is_there = match asked {
+        Request::OfType { type_name, request, .. } => {
+            let kind = state.type_named(type_name);
+            let object = match (&**request, kind) {
+                (Request::Command { command: Command::Call(call), .. }, Some(kind)) => {
+                    Some(ObjectName { kind, name: call.object.name.clone() })
+                }
+                _ => None,
+            };
+            kind.is_some() && object.is_none_or(|object| state.describe(&object).is_some())
+        }
+        _ => true,
+    };
+    is_there && principal_of(request, state).is_some()
 }
 
 /// Who asks, if that is known and may ask anything.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use super::client::{Admin, Clients, Mood};
+use super::client::{Admin, Clients, Mood, Run};
 use super::faults::Faults;
 use super::history::History;
 use super::judge::{self, Evidence};
@@ -243,8 +243,12 @@ impl World for MembersWorld {
             faults = Faults::default();
         }
         let has_access = draw_access(plan.seed, &mut config);
-        // No model of guests knows quotas.
-        let admin = Admin::of(plan.seed, has_access, config.modules == Modules::None);
+        let run = match config.modules {
+            Modules::None if has_access => Run::Tokens,
+            Modules::None => Run::Plain,
+            _ => Run::Types,
+        };
+        let admin = Admin::of(plan.seed, run);
         let has_quotas = admin.has_quotas();
         let mut clients = Clients::new((config.modules, has_access), admin, random.fork());
         let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));

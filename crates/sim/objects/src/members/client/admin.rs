@@ -23,21 +23,34 @@ const RATE_MAX: u64 = 8;
 /// The roles of a run, and one that is none.
 const ROLES: [&str; 4] = ["deployers", "readers", "readers", "a b"];
 
+/// What a run is about besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Run {
+    /// Neither tokens nor types of users.
+    Plain,
+    /// Tokens and rights.
+    Tokens,
+    /// Types of users: their models know no quota but that of calls per second, which no command in the log shows.
+    Types,
+}
+
 /// See the module.
 pub(in super::super) struct Admin {
     random: Random,
     has_quotas: bool,
     has_bytes: bool,
+    has_rates_alone: bool,
     has_roles: bool,
 }
 
 impl Admin {
     /// Roles are about tokens and rights; quotas need none, for while access is open everybody may set them.
-    pub(in super::super) fn of(seed: u64, has_access: bool, may_have_quotas: bool) -> Self {
+    pub(in super::super) fn of(seed: u64, run: Run) -> Self {
         let mut random = Random::new(seed ^ ADMIN_SEED);
-        let (quotas, roles) = (random.chance(45), random.chance(60));
+        let (has_quotas, roles) = (random.chance(45), random.chance(60));
         let has_bytes = random.chance(40);
-        Self { random, has_quotas: quotas && may_have_quotas, has_bytes, has_roles: roles && has_access }
+        let has_rates_alone = run == Run::Types;
+        Self { random, has_quotas, has_bytes, has_rates_alone, has_roles: roles && run == Run::Tokens }
     }
 
     pub(in super::super) const fn has_quotas(&self) -> bool {
@@ -51,7 +64,7 @@ impl Admin {
     /// Some of the objects of the run are in the namespace.
     pub(super) fn rename(&mut self, objects: &mut [Object]) {
         for object in objects.iter_mut().filter(|_| self.has_quotas) {
-            if self.random.chance(IN_NAMESPACE) {
+            if !self.has_rates_alone && self.random.chance(IN_NAMESPACE) {
                 object.name = format!("{NAMESPACE}/{}", object.name);
             }
         }
@@ -87,6 +100,10 @@ impl Admin {
     }
 
     fn quota(&mut self) -> Value {
+        if self.has_rates_alone {
+            let rate = self.random.chance(70).then(|| 1 + self.random.below(2 * RATE_MAX));
+            return json!({ "principal": tokens::NOBODY, "calls_per_second": rate });
+        }
         let (word, quota_of) = match self.random.below(10) {
             0..5 => ("namespace", QuotaOf::Namespace(NAMESPACE.into())),
             _ => ("principal", QuotaOf::Principal(tokens::principal(&mut self.random).into())),

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use objects_state::QuotaOf;
+use objects_state::{Principal, QuotaOf};
 use serde_json::Value;
 
 use super::replay::LogTold;
@@ -135,7 +135,10 @@ pub(super) fn judge(evidence: &Evidence<'_>, log: &LogTold, findings: &mut Findi
     for (life, taken) in &evidence.record.taken {
         let mut member = Member { evidence, log, counts: BTreeMap::new(), late: BTreeMap::new() };
         for taken in taken {
-            let Some(attempt) = attempts.get(&(*life, taken.number)) else { continue };
+            let Some(attempt) = attempts.get(&(*life, taken.number)) else {
+                member.take_part_of_upload(*taken);
+                continue;
+            };
             let done = member.take((*life, *taken), *attempt, |what| findings.judged(31, what));
             findings.take(done);
         }
@@ -183,6 +186,14 @@ impl Member<'_> {
         Ok(())
     }
 
+    /// Uploads come by nobody. They are one call, in which of the requests that an edge makes of them nobody says.
+    fn take_part_of_upload(&mut self, taken: Taken) {
+        let of = QuotaOf::Principal(Principal::anonymous().name);
+        let Some((set, rate)) = self.rate_at(&of, taken.position) else { return };
+        let counted = Counted { parts: PARTS, at_ms: taken.mono_ms, is_certain: false };
+        self.counts_of(&of, (set, rate), taken.mono_ms).all.push(counted);
+    }
+
     /// How many calls a second a quota gives in the state of that position, and where that was set.
     fn rate_at(&self, of: &QuotaOf, position: u64) -> Option<(u64, u64)> {
         let known = self.log.rates.iter().rev().find(|(at, known, _)| *at <= position && known == of);
@@ -208,7 +219,11 @@ fn calls_of(call: &Call) -> u64 {
             body["calls"].as_array().map_or(1, |calls| calls.len() as u64)
         }
         About::Command { object: Some(_), .. } | About::Query { .. } => 1,
-        About::Command { object: None, .. } => u64::from(call.http.target == "/v1/sessions"),
+        About::Export { .. } | About::TryMigration { .. } => 1,
+        About::Command { object: None, .. } => {
+            let is_deletion = call.http.method == "DELETE" && call.http.target.starts_with("/v1/types/");
+            u64::from(call.http.target == "/v1/sessions" || is_deletion)
+        }
         _ => 0,
     }
 }
@@ -217,7 +232,9 @@ fn calls_of(call: &Call) -> u64 {
 fn quotas_of(call: &Call) -> Vec<QuotaOf> {
     let object = match &call.about {
         About::Command { object, .. } => object.as_ref(),
-        About::Query { object, .. } => Some(object),
+        About::Query { object, .. } | About::Export { object } | About::TryMigration { object, .. } => {
+            Some(object)
+        }
         _ => None,
     };
     let namespace = object.and_then(|object| object.name.split_once('/'));
