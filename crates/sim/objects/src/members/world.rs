@@ -243,12 +243,7 @@ impl World for MembersWorld {
             faults = Faults::default();
         }
         let has_access = draw_access(plan.seed, &mut config);
-        let run = match config.modules {
-            Modules::None if has_access => Run::Tokens,
-            Modules::None => Run::Plain,
-            _ => Run::Types,
-        };
-        let admin = Admin::of(plan.seed, run);
+        let admin = Admin::of(plan.seed, Run::of(config.modules, has_access));
         let has_quotas = admin.has_quotas();
         let mut clients = Clients::new((config.modules, has_access), admin, random.fork());
         let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));

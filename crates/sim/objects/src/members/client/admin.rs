@@ -8,6 +8,7 @@ use super::asks::of;
 use super::{bare, tokens};
 use crate::members::edge::HttpCall;
 use crate::members::history::{About, Call, Change, Object};
+use crate::members::node::Modules;
 use crate::quotas::{self, NAMESPACE};
 
 /// Draws apart from everything else: runs without it take the steps that they took.
@@ -32,6 +33,16 @@ pub(in super::super) enum Run {
     Tokens,
     /// Types of users: their models know no quota but that of calls per second, which no command in the log shows.
     Types,
+}
+
+impl Run {
+    pub(in super::super) fn of(modules: Modules, has_access: bool) -> Self {
+        match modules {
+            Modules::None if has_access => Self::Tokens,
+            Modules::None => Self::Plain,
+            _ => Self::Types,
+        }
+    }
 }
 
 /// See the module.
