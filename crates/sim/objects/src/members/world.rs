@@ -136,7 +136,6 @@ const OF_MEMBERS: &[&str] = &[
     "guest released",
     "guest stopped",
     "guest woke a call",
-    "import that kills",
     "kill",
     "killed in a run",
     "log without room",

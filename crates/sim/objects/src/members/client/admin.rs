@@ -61,6 +61,8 @@ impl Admin {
         let (has_quotas, roles) = (random.chance(45), random.chance(60));
         let has_bytes = random.chance(40);
         let has_rates_alone = run == Run::Types;
+        // Where clients may ask for little, little happens to their types.
+        let has_quotas = has_quotas && (!has_rates_alone || random.chance(40));
         Self { random, has_quotas, has_bytes, has_rates_alone, has_roles: roles && run == Run::Tokens }
     }
 
@@ -112,7 +114,7 @@ impl Admin {
 
     fn quota(&mut self) -> Value {
         if self.has_rates_alone {
-            let rate = self.random.chance(70).then(|| 1 + self.random.below(2 * RATE_MAX));
+            let rate = self.random.chance(70).then(|| 1 + self.random.below(3 * RATE_MAX));
             return json!({ "principal": tokens::NOBODY, "calls_per_second": rate });
         }
         let (word, quota_of) = match self.random.below(10) {

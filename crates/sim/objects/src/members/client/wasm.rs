@@ -41,7 +41,7 @@ impl Clients {
         if self.may_kill && self.random.chance(6) {
             return self.kill(index, guest, object);
         }
-        match self.random.below(53) {
+        match self.random.below(56) {
             0..5 => self.bring(index, guest),
             5..10 => {
                 let start = self.random.below(100);
@@ -65,7 +65,8 @@ impl Clients {
                 let about = About::Command { object: None, method: None };
                 Call { is_repeatable: true, ..of(index, about, http, None) }
             }
-            24..28 => self.get(index, object),
+            24 | 25 => self.release_version(index, guest),
+            26..30 => self.get(index, object),
             _ => self.method_of_wasm(index, guest, object),
         }
     }
@@ -91,9 +92,19 @@ impl Clients {
 
     /// What kills whoever makes an object of it, and what that is called.
     fn deadly_import(&mut self, guest: GuestType) -> Option<(String, String)> {
-        let mut body = crate::outcome::parsed(&self.export_of(guest)?);
         let kills = if self.random.chance(70) { deadly::IMPORT } else { deadly::IMPORT_ONCE };
-        *body["state"]["s"].as_array_mut()?.last_mut()? = kills.into();
+        let body = match self.export_of(guest) {
+            Some(exported) => {
+                let mut body = crate::outcome::parsed(&exported);
+                *body["state"]["s"].as_array_mut()?.last_mut()? = kills.into();
+                body
+            }
+            // As an empty object would have been exported.
+            None => {
+                let numbers = [&[0; 13][..], &[kills]].concat();
+                json!({ "description": {}, "state": { "s": numbers } })
+            }
+        };
         Some((format!("k{}", self.random.below(2)), body.to_string()))
     }
 
@@ -163,7 +174,7 @@ impl Clients {
         if guest == GuestType::Tally && self.random.chance(30) {
             return self.ask(index, object, deadly::QUERY);
         }
-        if self.random.chance(30)
+        if self.random.chance(45)
             && let Some((name, body)) = self.deadly_import(guest)
         {
             return self.import(index, Object { name, ..object }, body);
