@@ -101,7 +101,7 @@ impl ObjectsMachine {
         }
     }
 
-    /// The client of a request that is one too many, or has to wait, is there all the same, and keeps its session.
+    /// The client of a request that is one too many, in another form, or has to wait, is there all the same: it keeps its session.
     fn hear(&mut self, request: &Request, state: &State, at: MonoTime) {
         let proof = proof_of(request).filter(|_| access::judge(request, state).is_ok());
         if let Some(proof) = proof
@@ -140,6 +140,7 @@ impl ObjectsMachine {
             return None;
         }
         if let Err(problem) = of_type::check_codec(&request, state) {
+            self.hear(&request, state, group.now().mono());
             self.refuse(&request, problem);
             return None;
         }

@@ -47,7 +47,7 @@ impl Guests {
             return refused(24, said, &["exists"], "there is such an object");
         }
         let Some(version) = self.versions.current(key.0) else {
-            return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+            return refused(27, said, self.versions.refusals(key.0), "it has no version that may run");
         };
         if self.versions.creates_nothing(key.0) {
             self.judged(23, "imports behind a creation that killed");

@@ -38,7 +38,7 @@ impl Clients {
         };
         let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
-        if self.may_kill && self.random.chance(6) {
+        if self.may_kill && self.random.chance(10) {
             return self.kill(index, guest, object);
         }
         match self.random.below(56) {
@@ -58,15 +58,15 @@ impl Clients {
                 self.identified(index, object, None, http)
             }
             11..14 => self.carry(index, guest, object),
-            14..23 => self.look_after(index, guest, object),
-            23 => {
+            14..25 => self.look_after(index, guest, object),
+            25 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
                 let about = About::Command { object: None, method: None };
                 Call { is_repeatable: true, ..of(index, about, http, None) }
             }
-            24 | 25 => self.release_version(index, guest),
-            26..30 => self.get(index, object),
+            26 | 27 => self.release_version(index, guest),
+            28..32 => self.get(index, object),
             _ => self.method_of_wasm(index, guest, object),
         }
     }
@@ -102,7 +102,7 @@ impl Clients {
             // As an empty object would have been exported.
             None => {
                 let numbers = [&[0; 13][..], &[kills]].concat();
-                json!({ "description": {}, "state": { "s": numbers } })
+                json!({ "export": 1, "type": guest.name(), "description": {}, "state": { "s": numbers } })
             }
         };
         Some((format!("k{}", self.random.below(2)), body.to_string()))
@@ -174,7 +174,7 @@ impl Clients {
         if guest == GuestType::Tally && self.random.chance(30) {
             return self.ask(index, object, deadly::QUERY);
         }
-        if self.random.chance(45)
+        if self.random.chance(40)
             && let Some((name, body)) = self.deadly_import(guest)
         {
             return self.import(index, Object { name, ..object }, body);
