@@ -94,7 +94,7 @@ const FLOORS: &[Floor] = &[
     (31, "objects", 4_500),
     (31, "quotas", 3_000),
     (31, "sessions", 2_800),
-    (32, "acts by revoked tokens", 8),
+    (32, "acts by revoked tokens", 5),
     (32, "answers behind a revocation", 30),
     (32, "principals in the log", 4_000),
     (32, "queries that are refused", 25),

@@ -18,7 +18,7 @@ const IN_NAMESPACE: u64 = 70;
 /// How often, of a hundred times that a client begins something, it looks at rights and quotas.
 const LOOKS: u64 = 4;
 /// How often, of a hundred times that the client which administers begins something, it changes some.
-const CHANGES: u64 = 30;
+const CHANGES: u64 = 20;
 /// Calls that a member lets in within a second, at the most.
 const RATE_MAX: u64 = 8;
 /// The roles of a run, and one that is none.
