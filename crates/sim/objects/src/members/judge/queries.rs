@@ -99,9 +99,7 @@ impl<'a> Queries<'a> {
                 let guests = guests.filter(|_| position == here);
                 guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
             }
-            _ if [503, 429].contains(&answer.status) => {}
-            // While its type has no version that may run, what is posted goes into the log, where its leader may leave it.
-            About::Query { method: bytes::VIEW, .. } if answer.status == 504 => {}
+            _ if says_nothing(call, answer) => {}
             About::Export { .. } | About::TryMigration { .. } => {
                 guests.map_or(Ok(()), |guests| of_a_copy(guests, call, answer, rules))?;
                 self.is_fresh(here, (number, is_not_own), call, rules)?;
@@ -204,7 +202,13 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Whether an object runs nothing, by this answer.
+/// Whether a member cannot serve. While its type has no version that may run, a query that is posted goes into the log, where its leader
+/// may leave it.
+fn says_nothing(call: &Call, answer: &Answer) -> bool {
+    let is_posted = matches!(call.about, About::Query { method: bytes::VIEW, .. });
+    [503, 429].contains(&answer.status) || is_posted && answer.status == 504
+}
+
 /// What is done on a copy of an object: an export, or a migration that is tried.
 fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
     match &call.about {
@@ -214,6 +218,7 @@ fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -
     }
 }
 
+/// Whether an object runs nothing, by this answer.
 fn is_stopped(answer: &Answer) -> bool {
     answer.status == 503 && parsed(&answer.body)["type"] == "urn:diwan:problem:quarantined"
 }
