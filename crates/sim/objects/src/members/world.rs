@@ -58,7 +58,7 @@ const FLOORS: &[Floor] = &[
     (13, "ends of sessions", 550),
     (13, "ends of sessions of which guests hear", 30),
     (13, "later acts", 30),
-    (14, "calls that guests wake", 10),
+    (14, "calls that guests wake", 3),
     (14, "grants", 70),
     (15, "ends", 400),
     (15, "waits cancelled by members", 6),
