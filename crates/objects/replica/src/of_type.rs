@@ -30,6 +30,14 @@ pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
     true
 }
 
+/// Whether nobody can say yet if a call is a query: this member's state does not have its object, and so not its version.
+pub(crate) fn may_be_a_query(request: &Request, state: &State) -> bool {
+    let Request::OfType { type_name, request, .. } = request else { return false };
+    let Request::Command { command: Command::Call(call), .. } = &**request else { return false };
+    let name = call.object.name.clone();
+    state.type_named(type_name).is_some_and(|kind| state.describe(&ObjectName { kind, name }).is_none())
+}
+
 /// Whether arguments are in the form that the method takes, as far as this member's state knows it.
 ///
 /// # Errors

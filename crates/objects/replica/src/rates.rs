@@ -106,10 +106,8 @@ const fn of_command(command: &Command) -> (u64, Option<&ObjectName>) {
         | Command::Migrate { object, .. }
         | Command::Rollback { object, .. }
         | Command::Quarantine { object, .. } => (1, Some(object)),
-        Command::OpenSession { .. }
-        | Command::TypePiece { .. }
-        | Command::TypePut { .. }
-        | Command::TypeDelete { .. } => (1, None),
+        // An upload is one call, however many pieces it has: who may make one call a second gets any module through.
+        Command::OpenSession { .. } | Command::TypePut { .. } | Command::TypeDelete { .. } => (1, None),
         _ => (0, None),
     }
 }
@@ -121,13 +119,21 @@ const fn of_question(question: &Question) -> (u64, Option<&ObjectName>) {
         | Question::Export { object, .. }
         | Question::History { object, .. }
         | Question::TryMigration { object, .. } => (1, Some(object)),
-        Question::Ready | Question::Access { .. } | Question::Tokens | Question::Session(_) => (0, None),
+        // Whoever uploads a version asks for it until it is ready.
+        Question::Ready
+        | Question::Access { .. }
+        | Question::Tokens
+        | Question::Session(_)
+        | Question::Version(..) => (0, None),
         _ => (1, None),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use objects_state::guest::VersionHash;
+    use objects_state::{Caller, Identity, Origin};
+
     use super::*;
 
     fn bucket(rates: &mut Rates, rate: u64, now_ms: u64) -> u64 {
@@ -149,6 +155,26 @@ mod tests {
         // Another rate.
         assert_eq!(bucket(&mut rates, 1, 100_000), 1_000);
         assert_eq!(bucket(&mut rates, u64::from(u32::MAX), u64::MAX), 4_294_967_295_000);
+    }
+
+    #[test]
+    fn upload_is_one_call_however_many_pieces_it_has() {
+        let caller = || Caller {
+            origin: Origin { member: 1, number: 1 },
+            principal: "ann".into(),
+            identity: Identity::Anonymous,
+        };
+        let (hash, bytes, name) = ([0; 32], Vec::new(), String::from("hits"));
+        let piece = Command::TypePiece { caller: caller(), hash, size: 9, offset: 0, bytes };
+        let put = Command::TypePut {
+            caller: caller(),
+            name: name.clone(),
+            module: hash,
+            source: None,
+            description: String::new(),
+        };
+        let version = Question::Version(name, VersionHash::of(hash, None, b""));
+        assert_eq!([of_command(&piece).0, of_command(&put).0, of_question(&version).0], [0, 1, 0]);
     }
 
     #[test]

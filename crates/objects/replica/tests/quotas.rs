@@ -5,9 +5,9 @@ mod support;
 use objects_replica::edge::{Consistency, Request};
 use objects_state::{
     AccessChange, Caller, Command, Grant, Identity, Invocation, Outcome, Principal, QuotaLimits, QuotaOf,
-    RoleNames,
+    Ranges, RoleNames,
 };
-use support::{World, object};
+use support::{World, object, session};
 
 const ANONYMOUS: Identity = Identity::Anonymous;
 const RATE: &str = "refused rate";
@@ -116,6 +116,28 @@ fn refusal_says_when_and_queries_count_but_what_gives_back_does_not() {
     assert!(
         set(&mut world, id, QuotaOf::Principal("root".into()), rate(3)).contains("\"calls_per_second\":3")
     );
+}
+
+#[test]
+fn client_whose_calls_are_too_many_keeps_its_session() {
+    let mut world = World::new();
+    let id = world.follower();
+    world.open(id, 1, 1_000);
+    set(&mut world, id, ada(), rate(1));
+    for request in 1..30 {
+        world.pass(100);
+        // What is let in is another one's.
+        increment(&mut world, id, "counter/a");
+        let identity =
+            Identity::Session { session: session(1), request, acknowledged: 0, above: Ranges::new() };
+        let asked = world.call(id, "counter/a", "increment", "", identity);
+        assert_eq!(world.wait(id, asked), RATE);
+    }
+    let asked = world.renew(id, 1);
+    assert!(world.wait(id, asked).starts_with('{'), "it has asked all the time");
+    world.pass(3_000);
+    let asked = world.renew(id, 1);
+    assert_eq!(world.wait(id, asked), "refused session-expired", "it asks for nothing more");
 }
 
 #[test]

@@ -531,3 +531,20 @@ fn method_that_takes_bytes_is_sent_no_json() {
     assert_eq!(call(&mut world, "add", b"\xff", true), "refused bad-argument");
     world.check_equal();
 }
+
+#[test]
+fn query_that_is_posted_at_a_member_that_lags_behind_the_creation_is_answered_as_a_query() {
+    let mut world = world();
+    let (leader, follower) = (world.leader(), world.follower());
+    upload(&mut world, leader, "module one");
+    world.pass(200);
+    create(&mut world, leader);
+    assert!(world.members[&follower].state.position() < world.members[&leader].state.position());
+    let asked = [
+        call(&mut world, follower, "get", Identity::Anonymous),
+        call(&mut world, follower, "flip", key("f")),
+    ];
+    let answers = asked.map(|number| world.wait(follower, number));
+    assert_eq!(answers, ["{\"value\":0}", "refused bad-codec"]);
+    world.check_equal();
+}

@@ -436,11 +436,14 @@ impl State {
         types::totals(&self.core).versions > 0
     }
 
-    /// What a method is that an object of a user's type has, if there is one.
+    /// What a method is that an object of a user's type has, or would have if it were created now.
     #[must_use]
     pub fn method_kind(&self, object: &ObjectName, method: &str) -> Option<MethodKind> {
-        let user = self.describe(object)?.user?;
-        types::method(&self.core, object.kind, user.version, method).ok().map(|about| about.kind)
+        let version = match self.describe(object) {
+            Some(there) => there.user?.version,
+            None => types::find(&self.core, object.kind)?.current?,
+        };
+        types::method(&self.core, object.kind, version, method).ok().map(|about| about.kind)
     }
 
     /// Whether a version of that type has methods which take and give bytes.

@@ -22,6 +22,7 @@
 
 mod book;
 pub mod cells;
+mod copies;
 mod crowd;
 mod elsewhere;
 mod forgotten;

@@ -23,8 +23,8 @@ fn told(effect: &Effect) -> Option<Told> {
 
 pub(crate) fn answer(outcome: &Outcome) -> Answer {
     match outcome {
-        // What is not JSON equals no result of the model.
-        Outcome::Done(result) => Ok(plain(parsed(result))),
+        // What is not JSON equals no result of the model. Bytes are a text.
+        Outcome::Done(_) => Ok(plain(parsed(&outcome.to_json()))),
         Outcome::Refused(problem) => Err(refusal(problem)),
     }
 }

@@ -41,34 +41,33 @@ impl Quotas {
             2..12 => QuotaOf::Namespace(NAMESPACE.into()),
             _ => QuotaOf::Principal(crowd.name(random)),
         };
-        let limits = self.limits(&of);
+        let limits = limits(&mut self.random, &of, self.has_bytes);
         let caller = Caller { origin: crowd.fresh_origin(), principal, identity: Identity::Anonymous };
         Some(Command::Access { caller, change: AccessChange::Quota { of, limits } })
     }
+}
 
-    fn limits(&mut self, of: &QuotaOf) -> QuotaLimits {
-        let has_bytes = self.has_bytes;
-        let random = &mut self.random;
-        if random.chance(20) {
-            return QuotaLimits::default();
-        }
-        if random.below(30) == 0 {
-            return QuotaLimits { sessions: Some(1), objects: Some(QUOTA_MAX + 1), ..QuotaLimits::default() };
-        }
-        let mut some = |most: u64, chance: u64| random.chance(chance).then(|| random.below(most));
-        match of {
-            QuotaOf::Namespace(_) => QuotaLimits {
-                objects: some(8, 60),
-                waiters: some(5, 60),
-                bytes: some(3_000, if has_bytes { 50 } else { 0 }),
-                ..QuotaLimits::default()
-            },
-            QuotaOf::Principal(_) => QuotaLimits {
-                sessions: some(5, 60),
-                waiters: some(4, 60),
-                calls_per_second: some(3, 10),
-                ..QuotaLimits::default()
-            },
-        }
+/// Small limits, so that they are met; sometimes none at all, and sometimes what no quota may be.
+pub(crate) fn limits(random: &mut Random, of: &QuotaOf, has_bytes: bool) -> QuotaLimits {
+    if random.chance(20) {
+        return QuotaLimits::default();
+    }
+    if random.below(30) == 0 {
+        return QuotaLimits { sessions: Some(1), objects: Some(QUOTA_MAX + 1), ..QuotaLimits::default() };
+    }
+    let mut some = |most: u64, chance: u64| random.chance(chance).then(|| random.below(most));
+    match of {
+        QuotaOf::Namespace(_) => QuotaLimits {
+            objects: some(8, 60),
+            waiters: some(5, 60),
+            bytes: some(3_000, if has_bytes { 50 } else { 0 }),
+            ..QuotaLimits::default()
+        },
+        QuotaOf::Principal(_) => QuotaLimits {
+            sessions: some(5, 60),
+            waiters: some(4, 60),
+            calls_per_second: some(3, 10),
+            ..QuotaLimits::default()
+        },
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use base::{Random, WallTime};
-use objects_state::{
-    Command, Effect, Effects, Identity, Loader, ObjectName, SnapshotProgress, State, type_name,
-};
+use objects_state::{Command, Effect, Effects, Identity, ObjectName, SnapshotProgress, State, type_name};
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
 use crate::book::Book;
 use crate::cells::{self, CELLS};
+use crate::copies::{self, copy, load};
 use crate::crowd::Crowd;
 use crate::elsewhere::Elsewhere;
+use crate::guests::alone::Alone;
 use crate::imports::{self, Import, Imports};
 use crate::model::{Group, Told};
 use crate::outcome::{brief, refusal, told_by};
@@ -31,9 +31,12 @@ const SMALL: usize = 1_500;
 /// What a hundred seeds of a minute must have judged: about a sixth of what they do.
 const FLOORS: &[Floor] = &[
     (1, "answers and ends", 50_000),
+    (1, "answers of guests", 3_000),
     (2, "queries", 50_000),
+    (2, "queries of bytes", 8_000),
     (3, "repeats", 2_000),
     (4, "repeats", 2_000),
+    (4, "repeats to guests", 400),
     (5, "requests", 40_000),
     (6, "late requests", 800),
     (6, "late requests above the floor", 600),
@@ -41,6 +44,7 @@ const FLOORS: &[Floor] = &[
     (10, "grants", 1_500),
     (13, "ends of sessions", 500),
     (13, "later acts", 3_000),
+    (14, "calls that guests wake", 100),
     (14, "grants", 500),
     (15, "ends", 1_500),
     (16, "grants", 500),
@@ -48,8 +52,10 @@ const FLOORS: &[Floor] = &[
     (18, "returns", 10),
     (19, "commands", 50_000),
     (20, "refusals", 1_500),
+    (23, "imports that kill", 1),
     (24, "imports of exports", 60),
     (24, "loads", 800),
+    (24, "loads with guests", 80),
     (24, "snapshots under way", 200),
     (28, "commands about another group's objects", 1_000),
     (31, "objects", 20_000),
@@ -85,6 +91,8 @@ pub struct ObjectsWorld {
     imports: Option<Imports>,
     quotas: Option<Quotas>,
     roles: Option<Roles>,
+    /// Types of users, in a state of their own.
+    alone: Option<Alone>,
     book: Book,
     rules: Rules,
     wrongs: Vec<String>,
@@ -120,6 +128,7 @@ impl World for ObjectsWorld {
             imports: Imports::of(plan.seed),
             quotas,
             roles: Roles::of(plan.seed),
+            alone: Alone::of(plan.seed),
             book: Book::default(),
             rules: Rules::default(),
             wrongs: Vec::new(),
@@ -130,7 +139,8 @@ impl World for ObjectsWorld {
     fn setting(&self) -> String {
         let elsewhere = if self.group.elsewhere.is_nothing() { "" } else { ", slots of another group" };
         let quotas = if self.quotas.is_some() { ", quotas" } else { "" };
-        self.crowd.setting() + elsewhere + quotas
+        let guests = if self.alone.is_some() { ", types of users" } else { "" };
+        self.crowd.setting() + elsewhere + quotas + guests
     }
 
     fn simulation(&self) -> &Simulation {
@@ -150,8 +160,10 @@ impl World for ObjectsWorld {
             self.pass_time(&mut random);
             let command = self.crowd.next(&mut random, &self.group);
             let played = self.play(&mut random, &command);
-            let played =
-                played.and_then(|()| self.import(&mut random)).and_then(|()| self.set_quota(&mut random));
+            let played = played
+                .and_then(|()| self.import(&mut random))
+                .and_then(|()| self.set_quota(&mut random))
+                .and_then(|()| self.alone.as_mut().map_or(Ok(()), |alone| alone.step(&mut self.rules)));
             if let Err(wrong) = played {
                 self.wrongs.push(rules::words(&wrong));
             }
@@ -167,6 +179,8 @@ impl World for ObjectsWorld {
         {
             self.wrongs.push(rules::words(&(24, format!("records do not fit together: {wrong:?}"))));
         }
+        let of_guests = self.alone.as_mut().map(|alone| alone.finish(&mut self.rules));
+        self.met.extend(of_guests.into_iter().flatten());
         self.wrongs.clone()
     }
 
@@ -223,25 +237,7 @@ impl ObjectsWorld {
     /// What the model says of a command, and whether that is a call which the state refuses for its bytes.
     fn told(&mut self, command: &Command) -> Result<(Vec<Told>, bool), Wrong> {
         self.tell(command);
-        self.try_for_bytes(command)?;
-        let is_hinted = self.group.quotas.refused_for_bytes.contains(&true);
-        let told = self.group.apply(self.clock_ms, command);
-        Ok((told, is_hinted && self.group.quotas.refused_for_bytes.is_empty()))
-    }
-
-    /// Which pieces of a command the state refuses for their bytes: tried on a copy, for the model knows nothing of bytes.
-    fn try_for_bytes(&mut self, command: &Command) -> Result<(), Wrong> {
-        self.group.quotas.refused_for_bytes.clear();
-        if self.group.quotas.has_bytes() {
-            let mut effects = Effects::new();
-            copy(&mut self.twin, 1 << 20, 1 << 20)?.apply(
-                WallTime::of_ms(self.clock_ms),
-                command,
-                &mut effects,
-            );
-            self.group.quotas.refused_for_bytes = refused_for_bytes(command, &effects).into();
-        }
-        Ok(())
+        copies::apply_beside(&mut self.group, &mut self.twin, self.clock_ms, command)
     }
 
     fn play(&mut self, random: &mut Random, command: &Command) -> Result<(), Wrong> {
@@ -501,30 +497,6 @@ impl ObjectsWorld {
     }
 }
 
-/// Whether that refusal is by a quota of bytes: its words say so.
-fn is_of_bytes(detail: &str) -> bool {
-    detail.contains("the quota of namespace") && detail.contains(" bytes; ")
-}
-
-/// Which pieces of a command were refused for their bytes. A copy of a request that was refused before is no piece of work, and
-/// asks for no hint.
-fn refused_for_bytes(command: &Command, effects: &Effects) -> Vec<bool> {
-    let outcome = effects.iter().find_map(|effect| match effect {
-        Effect::Answered { outcome, .. } => Some(outcome),
-        _ => None,
-    });
-    match (command, outcome) {
-        (Command::Batch(_), Some(objects_state::Outcome::Done(result))) => {
-            let results = crate::outcome::parsed(result)["results"].as_array().cloned().unwrap_or_default();
-            let detail =
-                |result: &serde_json::Value| result["problem"]["detail"].as_str().is_some_and(is_of_bytes);
-            results.iter().map(detail).collect()
-        }
-        (_, Some(objects_state::Outcome::Refused(problem))) => vec![is_of_bytes(&problem.detail)],
-        _ => Vec::new(),
-    }
-}
-
 /// O20, as far as it is seen at once: a refusal opens, creates and parks nothing.
 fn counted_as_before(seen: &Seen<'_>, before: [u64; 4]) -> Result<(), Wrong> {
     let after = seen.state.counts();
@@ -533,25 +505,4 @@ fn counted_as_before(seen: &Seen<'_>, before: [u64; 4]) -> Result<(), Wrong> {
     }
     let words = format!("objects, sessions and waiting calls {before:?} are {after:?}");
     Err((20, format!("{words} after a refusal of {}", brief(seen.command))))
-}
-
-/// The state by way of its snapshot.
-fn copy(state: &mut State, chunk: usize, piece: usize) -> Result<State, Wrong> {
-    let before = state.digest();
-    state.snapshot_begin();
-    let mut bytes = Vec::new();
-    while !matches!(state.snapshot_chunk(&mut bytes, chunk), SnapshotProgress::Done { .. }) {}
-    let loaded = load(&bytes, piece)?;
-    if loaded.digest() != before {
-        return Err((24, "what was loaded has another digest".into()));
-    }
-    Ok(loaded)
-}
-
-fn load(bytes: &[u8], piece: usize) -> Result<State, Wrong> {
-    let mut loader = Loader::new();
-    let loaded = bytes.chunks(piece.max(1)).try_for_each(|piece| loader.chunk(piece));
-    loaded
-        .and_then(|()| loader.finish())
-        .map_err(|wrong| (24, format!("a snapshot does not load: {wrong:?}")))
 }

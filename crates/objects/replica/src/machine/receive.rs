@@ -70,6 +70,7 @@ impl ObjectsMachine {
         let was_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(mut request) = self.let_in(request, since, is_fresh, state, group) else { return };
         if !was_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
+            self.hear(&request, state, group.now().mono());
             return self.refuse(&request, problem);
         }
         if let Err(problem) = access::judge(&request, state) {
@@ -100,6 +101,16 @@ impl ObjectsMachine {
         }
     }
 
+    /// The client of a request that is one too many, in another form, or has to wait, is there all the same: it keeps its session.
+    fn hear(&mut self, request: &Request, state: &State, at: MonoTime) {
+        let proof = proof_of(request).filter(|_| access::judge(request, state).is_ok());
+        if let Some(proof) = proof
+            && let Known::Proven { ttl_ms } = known(proof, request, state)
+        {
+            self.sessions.hear(proof.session, ttl_ms, at);
+        }
+    }
+
     /// A request under its principal's name, of a type that is known. Otherwise it waits, or is refused.
     fn let_in(
         &mut self,
@@ -120,7 +131,13 @@ impl ObjectsMachine {
             }
             return None;
         }
+        if !is_final && of_type::may_be_a_query(&request, state) {
+            self.hear(&request, state, group.now().mono());
+            self.wait(request, since, group);
+            return None;
+        }
         if let Err(problem) = of_type::check_codec(&request, state) {
+            self.hear(&request, state, group.now().mono());
             self.refuse(&request, problem);
             return None;
         }
@@ -375,6 +392,7 @@ fn proof_of(request: &Request) -> Option<SessionProof> {
         Request::Renew { proof, .. } | Request::Watch { subject: Subject::Session(proof), .. } => {
             Some(*proof)
         }
+        Request::OfType { request, .. } => proof_of(request),
         _ => None,
     }
 }

@@ -15,6 +15,11 @@ pub(crate) const QUERY: &str = "quit";
 /// A constructor's number that kills always.
 pub(crate) const START: u64 = 84;
 
+/// The last number of what is imported, that kills always; no object has it by itself.
+pub(crate) const IMPORT: u64 = 2_000_000;
+/// The same of what kills each member once.
+pub(crate) const IMPORT_ONCE: u64 = IMPORT + 1;
+
 /// Whom a run kills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kills {
@@ -46,6 +51,17 @@ pub(crate) const fn of_constructor(start: u64) -> Kills {
     }
 }
 
+/// An import, by its content or what of that its module is given.
+pub(crate) fn of_import(content: &[u8]) -> Kills {
+    let content = crate::outcome::parsed(&String::from_utf8_lossy(content));
+    let last = content["state"]["s"].as_array().and_then(|all| all.last()?.as_u64());
+    match last {
+        Some(IMPORT) => Kills::Always,
+        Some(IMPORT_ONCE) => Kills::EachOnce,
+        _ => Kills::Nobody,
+    }
+}
+
 /// Whether a call kills always.
 pub(crate) fn is_deadly(method: &str, number: u64) -> bool {
     [METHOD, LONG_METHOD].contains(&method) && of_call(number) == Kills::Always
@@ -64,6 +80,7 @@ pub(crate) fn of_run(entry: Entry<'_>) -> Kills {
     match entry {
         Entry::Call { method: METHOD, args } => of_call(number_of(args)),
         Entry::Init(args) => of_constructor(number_of(args)),
+        Entry::Migrate(content) => of_import(content),
         _ => Kills::Nobody,
     }
 }

@@ -1,5 +1,7 @@
 //! The messages that guests send. Each form is in their modules' memory, so that a number is all that a module needs of it.
 
+use super::bytes::XOR;
+
 /// Where a message goes and what it asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Form {
@@ -15,7 +17,7 @@ const fn form(of: &'static str, name: &'static str, method: &'static str) -> For
 }
 
 /// All forms. What `send` and `flood` send is drawn from the first ones.
-pub(crate) const FORMS: [Form; 18] = [
+pub(crate) const FORMS: [Form; 19] = [
     form("tally", "g0", "chain"),
     form("tally", "g1", "chain"),
     form("rogue", "g0", "chain"),
@@ -32,14 +34,15 @@ pub(crate) const FORMS: [Form; 18] = [
     form("nothing", "g0", "chain"),
     form("counter", "m", "nothing"),
     form("nowhere", "", "chain"),
+    form("tally", "g0", XOR),
     form("tally", "g0", "echo"),
     form("gate", "g0", "echo"),
 ];
 
 /// How many of them are drawn.
-pub(crate) const DRAWN: u64 = 16;
+pub(crate) const DRAWN: u64 = 17;
 /// The first of those that `echo` sends.
-pub(crate) const ECHO: usize = 16;
+pub(crate) const ECHO: usize = 17;
 /// What timers send.
 pub(crate) const OF_TIMERS: usize = 0;
 
@@ -50,6 +53,13 @@ pub(crate) struct Message {
     pub(crate) number: u64,
     /// How many messages led to it, itself included.
     pub(crate) hops: u32,
+}
+
+impl Message {
+    /// What it carries.
+    pub(crate) fn args(&self) -> String {
+        format!("{{\"{}\":{}}}", self.form.argument, self.number)
+    }
 }
 
 /// The forms as segments of a module's memory, and the globals that say where they are.

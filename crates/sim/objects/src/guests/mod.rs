@@ -15,10 +15,16 @@
 //! Of a number that was given a version adds its own multiple, so a value tells which versions have run. One version does not
 //! take over the state of another, and one is no version at all.
 
+pub(crate) mod alone;
+pub(crate) mod bytes;
 mod cells;
+mod crowd;
 pub(crate) mod deadly;
+pub(crate) mod judge;
 pub(crate) mod messages;
 mod model;
+#[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
+pub(crate) mod unharmed;
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -26,8 +32,9 @@ use std::sync::OnceLock;
 use objects_state::guest::VersionHash;
 use sha2::{Digest as _, Sha256};
 
+use bytes::{VIEW, XOR, YIELD};
 pub(crate) use cells::{REACHED, cell};
-pub(crate) use model::{Asked, Guest, Ran, base64};
+pub(crate) use model::{Asked, Guest, Ran};
 
 /// A type of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,14 +45,6 @@ pub(crate) enum GuestType {
 }
 
 pub(crate) const TYPES: [GuestType; 3] = [GuestType::Tally, GuestType::Rogue, GuestType::Gate];
-
-/// The method that takes bytes, and gives them back.
-pub(crate) const XOR: &str = "xor";
-
-/// What it is given for a number: no text.
-pub(crate) fn bytes_for(number: u64) -> Vec<u8> {
-    [&[0xff][..], &number.to_le_bytes()].concat()
-}
 
 /// Numbers of versions that can be run.
 pub(crate) const RUNNABLE: [u64; 3] = [1, 2, 3];
@@ -91,8 +90,8 @@ impl GuestType {
                 "refuse",
             ],
             Self::Gate => &[
-                "wait", "wait", "wait", "wait", "wait", "pass", "pass", "pass", "pass", "later", "later",
-                "add", "send", "flood", "echo", "chain", "trap",
+                "wait", "wait", "wait", "wait", YIELD, YIELD, "pass", "pass", "pass", "pass", "later",
+                "later", "add", "send", "flood", "echo", "chain", "trap",
             ],
         }
     }
@@ -108,11 +107,12 @@ impl GuestType {
     fn description(self, number: u64) -> String {
         let mut methods =
             BTreeMap::from([("get", "query"), (deadly::QUERY, "query"), (deadly::METHOD, "command")]);
-        let kind = |method| if method == "wait" { "blocking" } else { "command" };
+        let kind = |method| if ["wait", YIELD].contains(&method) { "blocking" } else { "command" };
         methods.retain(|name, _| *name != deadly::QUERY || self == Self::Tally);
         methods.extend((self == Self::Rogue).then_some((deadly::LONG_METHOD, "command")));
+        methods.extend((self == Self::Tally).then_some((VIEW, "query")));
         methods.extend(self.methods().iter().map(|method| (*method, kind(*method))));
-        let codec = |name: &str| if name == XOR { r#","codec":"raw""# } else { "" };
+        let codec = |name: &str| if bytes::is_of_bytes(name) { r#","codec":"raw""# } else { "" };
         let methods =
             methods.iter().map(|(name, kind)| format!(r#""{name}":{{"kind":"{kind}"{}}}"#, codec(name)));
         let methods: Vec<_> = methods.collect();
@@ -135,6 +135,11 @@ pub(crate) struct Module {
 }
 
 impl Module {
+    /// The hash of its bytes.
+    pub(crate) fn file(&self) -> [u8; 32] {
+        Sha256::digest(&self.bytes).into()
+    }
+
     fn new(of: GuestType, number: u64) -> Self {
         let description = of.description(number);
         let quoted = description.replace('"', "\\\"");
@@ -156,9 +161,6 @@ impl Module {
 
 /// The number that a method or a constructor is given.
 pub(crate) fn number_of(args: &[u8]) -> u64 {
-    if let [0xff, number @ ..] = args {
-        return number.try_into().map_or(0, u64::from_le_bytes);
-    }
     let args = crate::outcome::parsed(&String::from_utf8_lossy(args));
     ["number", "start", "by"].iter().find_map(|name| args[name].as_u64()).unwrap_or(0)
 }

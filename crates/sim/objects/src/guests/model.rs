@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::bytes::{self, XOR, YIELD};
 use super::deadly::{self, Kills};
 use super::messages::{DRAWN, ECHO, FORMS, Message, OF_TIMERS};
-use super::{GuestType, TAKES_NOTHING_OVER, XOR, bytes_for, layout};
+use super::{GuestType, TAKES_NOTHING_OVER, layout};
 
 /// Tickets that a gate keeps.
 const TICKETS_MAX: usize = 8;
@@ -21,6 +22,8 @@ const HOPS_MAX: u32 = 32;
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) number: u64,
+    /// What a method of bytes is given.
+    pub(crate) args: &'a [u8],
     pub(crate) position: u64,
     /// How many messages led to it.
     pub(crate) hops: u32,
@@ -100,7 +103,7 @@ impl Guest {
     }
 
     fn run(&mut self, asked: &Asked<'_>, waiting: &BTreeSet<u64>) -> Ran {
-        let Asked { method, number, position, hops } = *asked;
+        let Asked { method, number, args, position, hops } = *asked;
         match method {
             "add" | "much" | deadly::METHOD | deadly::LONG_METHOD => self.value += number * self.version,
             "later" => {}
@@ -110,8 +113,10 @@ impl Guest {
                     return refused;
                 }
             }
-            "wait" if self.tickets.len() >= TICKETS_MAX => return Ran::Fails("guest-error", Some("full")),
-            "wait" => {
+            "wait" | YIELD if self.tickets.len() >= TICKETS_MAX => {
+                return Ran::Fails("guest-error", Some("full"));
+            }
+            "wait" | YIELD => {
                 self.tickets.push(position);
                 return Ran::Parks;
             }
@@ -122,11 +127,9 @@ impl Guest {
                 return Ran::Gives(format!("{{\"woken\":{ticket}}}"), woken);
             }
             XOR => {
-                let bytes = bytes_for(number);
-                self.value += bytes.len() as u64 * self.version;
+                self.value += args.len() as u64 * self.version;
                 self.runs += 1;
-                // As bytes stand where JSON does.
-                return Ran::Gives(format!("={}", base64(&bytes)), None);
+                return Ran::Gives(bytes::kept(&bytes::turned(args, self.version)), None);
             }
             "refuse" => return Ran::Fails("guest-error", Some("not-today")),
             "burn" => return Ran::Fails("out-of-fuel", None),
@@ -214,19 +217,4 @@ impl Guest {
         let value = self.value + 7 * version;
         (version != TAKES_NOTHING_OVER).then(|| Self { version, value, ..self.clone() })
     }
-}
-
-/// Bytes in base64.
-pub(crate) fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
-    let letter = |bits: &[u8]| {
-        let value = bits.iter().fold(0, |value, bit| 2 * value + usize::from(bit - b'0')) << (6 - bits.len());
-        char::from(LETTERS[value])
-    };
-    let mut text: String = bits.as_bytes().chunks(6).map(letter).collect();
-    while !text.len().is_multiple_of(4) {
-        text.push('=');
-    }
-    text
 }

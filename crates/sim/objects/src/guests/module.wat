@@ -156,6 +156,17 @@
     (call $text (i32.const 144) (i32.const 9)) (call $digits (local.get $woken))
     (call $end))
 
+  ;; Bytes, each with the version's bits turned.
+  (func $turned (param $p i32) (param $l i32) (result i64)
+    (local $at i32)
+    (local.set $at (local.get $p))
+    (block $done (loop $next
+      (br_if $done (i32.eq (local.get $at) (i32.add (local.get $p) (local.get $l))))
+      (i32.store8 (local.get $at) (i32.xor (i32.load8_u (local.get $at)) (i32.wrap_i64 (global.get $version))))
+      (local.set $at (i32.add (local.get $at) (i32.const 1)))
+      (br $next)))
+    (i64.or (i64.shl (i64.extend_i32_u (local.get $p)) (i64.const 32)) (i64.extend_i32_u (local.get $l))))
+
   ;; By the first letter of the method.
   (func (export "call") (param $m i32) (param $ml i32) (param $p i32) (param $l i32) (result i64)
     (local $first i32) (local $number i64) (local $count i32) (local $form i32)
@@ -168,7 +179,10 @@
     (if (i32.eq (local.get $first) (i32.const 120)) (then                                                   ;; xor
       (call $raise (i32.const 0) (i64.mul (i64.extend_i32_u (local.get $l)) (global.get $version)))
       (call $raise (i32.const 1) (i64.const 1))
-      (return (i64.or (i64.shl (i64.extend_i32_u (local.get $p)) (i64.const 32)) (i64.extend_i32_u (local.get $l))))))
+      (return (call $turned (local.get $p) (local.get $l)))))
+    (if (i32.eq (local.get $first) (i32.const 118)) (then                                                   ;; view
+      (return (call $turned (local.get $p) (local.get $l)))))
+    (if (i32.eq (local.get $first) (i32.const 121)) (then (return (call $wait (local.get $number)))))       ;; yield
     (if (i32.eq (local.get $first) (i32.const 107)) (then (return (call $add (local.get $number)))))        ;; kill
     (if (i32.eq (local.get $first) (i32.const 113)) (then (return (call $shown))))                          ;; quit
     (local.set $form (i32.wrap_i64 (i64.rem_u (local.get $number) (global.get $drawn))))

@@ -1,6 +1,7 @@
 //! The clients: sessions, keys and neither; calls that wait, their tickets, cancels; queries; the same again at another member
 //! when an answer does not come; and leaving without a word.
 
+mod admin;
 mod asks;
 mod guests;
 mod own;
@@ -17,11 +18,12 @@ use super::history::{About, Answer, By, Call, Errand, History, Object};
 use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
-use crate::guests::base64;
+use crate::guests::bytes::base64;
 use crate::outcome::parsed;
 use own::Own;
 use tokens::Tokens;
 
+pub(super) use admin::{Admin, Run};
 pub(crate) use tokens::ROOT_TOKEN;
 
 /// How often, of a thousand moments, a backup is asked for where that is done.
@@ -81,6 +83,7 @@ pub(super) struct Clients {
     /// Which types of users there are.
     modules: Modules,
     tokens: Tokens,
+    admin: Admin,
     /// What objects of users' types were exported as, by their type.
     exports: Vec<(String, String)>,
     /// Whether they may ask for what kills the process of a member: while other things go wrong, too.
@@ -90,9 +93,10 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    pub(super) fn new(modules: Modules, has_access: bool, mut random: Random) -> Self {
+    pub(super) fn new((modules, has_access): (Modules, bool), mut admin: Admin, mut random: Random) -> Self {
         let count = 3 + random.below(5);
-        let focus = asks::draw_focus(&mut random);
+        let mut focus = asks::draw_focus(&mut random);
+        admin.rename(&mut focus);
         let eager = 20 + random.below(80);
         let member = |random: &mut Random| Client { member: random.below(5), ..Client::default() };
         Self {
@@ -105,6 +109,7 @@ impl Clients {
             eager,
             modules,
             tokens: Tokens::new(has_access),
+            admin,
             exports: Vec::new(),
             may_kill: false,
             backups: None,
@@ -122,7 +127,8 @@ impl Clients {
 
     pub(super) fn setting(&self) -> String {
         let focus: Vec<_> = self.focus.iter().map(Object::path).collect();
-        format!("{} clients, eager {}, mostly {}", self.all.len(), self.eager, focus.join(", "))
+        let (count, eager, admin) = (self.all.len(), self.eager, self.admin.setting());
+        format!("{count} clients, eager {eager}, {admin}, mostly {}", focus.join(", "))
     }
 
     /// What they do in this moment.
@@ -502,16 +508,27 @@ impl Clients {
         if self.random.chance(2) {
             return self.leave(index, members, history);
         }
-        let is_changing = index == 0 && self.tokens.are_used() && history.calm_from_ms.is_none();
-        if is_changing && client.open.len() <= OPEN_MAX && self.random.chance(40) {
-            let call = self.tokens.change(&mut self.random, index);
+        let is_changing = index == 0 && history.calm_from_ms.is_none() && client.open.len() <= OPEN_MAX;
+        if let Some(call) = self.administer(index, is_changing) {
             return self.start(index, call, members, history);
         }
+        let client = &self.all[index];
         if client.open.len() < OPEN_MAX
             && let Some(call) = self.next_call(index)
         {
             self.start(index, call, members, history);
         }
+    }
+
+    /// A client changes who may do what and have how much, if it is the one that does, or looks at it.
+    fn administer(&mut self, index: usize, is_changing: bool) -> Option<Call> {
+        if is_changing && let Some(call) = self.admin.change(index) {
+            return Some(call);
+        }
+        if is_changing && self.tokens.are_used() && self.random.chance(40) {
+            return Some(self.tokens.change(&mut self.random, index));
+        }
+        self.admin.look(index).filter(|_| self.all[index].open.len() < OPEN_MAX)
     }
 
     /// A client leaves without a word: its connections are closed by its system, or some time later by the server's.

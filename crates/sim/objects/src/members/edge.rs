@@ -16,6 +16,18 @@ pub(crate) struct HttpCall {
     pub(crate) body: Vec<u8>,
 }
 
+impl HttpCall {
+    /// Whether its body is bytes, as it says.
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.fields.contains(&octets())
+    }
+}
+
+/// What says that a body is bytes.
+pub(crate) fn octets() -> (&'static str, String) {
+    ("content-type", String::from("application/octet-stream"))
+}
+
 /// From a client: under the number of its attempt.
 #[derive(Debug)]
 pub(crate) enum FromClient {

@@ -15,7 +15,7 @@ pub(crate) struct Object {
 
 impl Object {
     pub(crate) fn path(&self) -> String {
-        format!("{}/{}", self.type_name, self.name)
+        format!("{}/{}", self.type_name, self.name.replace('/', "%2F"))
     }
 }
 
@@ -53,6 +53,11 @@ pub(crate) enum About {
     Export {
         /// Which.
         object: Object,
+    },
+    /// Who may do what, and have how much, as far as its client may know.
+    Access {
+        /// Whether it may be answered from a state that is older.
+        is_stale: bool,
     },
     /// A backup of all objects: what it holds is looked at where it is read.
     Backup,

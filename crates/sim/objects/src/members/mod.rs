@@ -11,7 +11,8 @@
 //! - Types of users in words are run by the engine of the state's own tests, and no model knows them: there the log is played
 //!   into a state alone, which keeps no memory between runs. Those in WebAssembly have models ([`crate::guests`]), and the
 //!   built-in types beside them have none.
-//! - No process dies while a version is compiled, or a timer, an end or a migration runs.
+//! - No process dies while a version is compiled, or a timer or an end runs.
+//! - Where there are types of users there are no quotas but those of calls per second: their models know none.
 //! - Streams of events are opened and keep their sessions; what they say is not compared.
 //! - Members are changed while all are there, one change at a time; all of them vote. Bytes on disks do not rot.
 //! - That a member's engine or memory is not as the others' is in tests alone (`uneven.rs`): until it is found its clients may be
@@ -21,13 +22,13 @@ mod backup;
 mod client;
 #[allow(clippy::disallowed_types, reason = "an engine is shared with its threads")]
 mod deaths;
-mod edge;
+pub(crate) mod edge;
 #[path = "../../../../objects/state/tests/support/engine.rs"]
 #[allow(dead_code, reason = "a part of it is used here")]
 #[allow(clippy::disallowed_types, reason = "its locks are never waited for")]
 mod engine;
 mod faults;
-mod history;
+pub(crate) mod history;
 mod judge;
 mod machine;
 mod node;

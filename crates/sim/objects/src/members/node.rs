@@ -13,7 +13,7 @@ use objects_http::EdgeConfig;
 use objects_replica::edge::{Answer, Request, SessionProof, Subject};
 use objects_replica::{Core, CoreConfig, PeerMessage, ReplayedState, replay};
 use objects_state::guest::{Engine, NoEngine};
-use objects_state::{Identity, Loader, Principal, SessionId, State};
+use objects_state::{Command, Identity, Loader, ObjectName, Origin, Principal, SessionId, State};
 use sim_group::{JournalDriver, NodeError};
 use sim_kit::disk::SimDisk;
 use storage_raft_log::{Journal, JournalConfig, KeepPolicy, Recovered};
@@ -148,6 +148,18 @@ pub(crate) struct Sign {
     pub(crate) age_ms: u64,
 }
 
+/// A request that a core has taken in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) number: u64,
+    /// That of its state then.
+    pub(crate) position: u64,
+    /// By the clock of its machine.
+    pub(crate) mono_ms: u64,
+    /// Whether its principal was known then, and had any right; and so were its type and object, if that is one of users.
+    pub(crate) gets_in: bool,
+}
+
 /// What happened at a member since it was looked at last.
 #[derive(Default)]
 pub(crate) struct NodeNews {
@@ -159,8 +171,8 @@ pub(crate) struct NodeNews {
     /// Positions and digests of its state, behind steps of applying.
     pub(crate) digests: Vec<(u64, u64)>,
     pub(crate) signs: Vec<Sign>,
-    /// Requests that the core has taken in, by their numbers.
-    pub(crate) taken: Vec<u64>,
+    /// Requests that the core has taken in.
+    pub(crate) taken: Vec<Taken>,
     pub(crate) outgoing: Vec<(MemberId, PeerMessage)>,
     /// Another state has taken the place of its own.
     pub(crate) replaced: u64,
@@ -336,7 +348,11 @@ impl Node {
 
     /// Notes whose client a request is a sign of, if this member serves: what the core should make of it.
     fn note(&mut self, request: &Request) {
-        self.news.taken.extend(objects_replica::edge::origin_of(request).map(|origin| origin.number));
+        let (position, mono_ms) = (self.state.position(), self.now.mono().ms());
+        if let Some(Origin { number, .. }) = objects_replica::edge::origin_of(request) {
+            let gets_in = is_known(request, &self.state);
+            self.news.taken.push(Taken { number, position, mono_ms, gets_in });
+        }
         if !self.core.is_serving() || self.now.mono() > self.core.lease_until() {
             return;
         }
@@ -495,13 +511,39 @@ fn proof_of(request: &Request, state: &State) -> Option<SessionProof> {
     }
 }
 
-/// Who asks, unless it is refused for want of rights: then nothing is heard of anybody.
-fn admitted(request: &Request, state: &State) -> Option<Principal> {
-    let (principal, asked) = match request {
-        Request::ByToken { hash, request } => (state.principal_of(hash)?, &**request),
-        request => (request.principal()?.clone(), request),
+/// Whether a member needs not ask what was committed to know what is asked for, and by whom.
+fn is_known(request: &Request, state: &State) -> bool {
+    let asked = if let Request::ByToken { request, .. } = request { request } else { request };
+    let is_there = match asked {
+        Request::OfType { type_name, request, .. } => {
+            let kind = state.type_named(type_name);
+            let object = match (&**request, kind) {
+                (Request::Command { command: Command::Call(call), .. }, Some(kind)) => {
+                    Some(ObjectName { kind, name: call.object.name.clone() })
+                }
+                _ => None,
+            };
+            kind.is_some() && object.is_none_or(|object| state.describe(&object).is_some())
+        }
+        _ => true,
+    };
+    is_there && principal_of(request, state).is_some()
+}
+
+/// Who asks, if that is known and may ask anything.
+fn principal_of(request: &Request, state: &State) -> Option<Principal> {
+    let principal = match request {
+        Request::ByToken { hash, .. } => state.principal_of(hash)?,
+        request => request.principal()?.clone(),
     };
     state.admit_principal(&principal).ok()?;
+    Some(principal)
+}
+
+/// Who asks, unless it is refused for want of rights: then nothing is heard of anybody.
+fn admitted(request: &Request, state: &State) -> Option<Principal> {
+    let principal = principal_of(request, state)?;
+    let asked = if let Request::ByToken { request, .. } = request { request } else { request };
     if let Request::Command { command, .. } = asked {
         let mut command = command.clone();
         command.caller_mut()?.principal = principal.clone();

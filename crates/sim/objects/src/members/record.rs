@@ -12,7 +12,7 @@ use sim_kit::peers::PairRecord;
 
 use super::backup::BackupSeen;
 use super::history::Attempt;
-use super::node::NodeNews;
+use super::node::{NodeNews, Taken};
 
 /// An entry of the log, when it was first applied anywhere.
 #[derive(Clone, Debug)]
@@ -77,6 +77,8 @@ pub(crate) struct Record {
     pub(crate) numbers: BTreeMap<u64, u64>,
     /// When a core took a request in, by its life and number.
     pub(crate) taken_ms: BTreeMap<(u64, u64), u64>,
+    /// Requests that each life took in, in its order.
+    pub(crate) taken: BTreeMap<u64, Vec<Taken>>,
     /// What clients are told, until it is on its way: the life, and that.
     pub(crate) says: Vec<(u64, Say<u64>)>,
     /// Lives that have ended, and whether clients hear of it at once.
@@ -112,8 +114,9 @@ impl Record {
             let at_ms = now_ms.saturating_sub(sign.age_ms);
             self.signs.entry(sign.session).or_default().push(Deed { at_ms, life });
         }
-        let taken = news.taken.iter().map(|number| ((life, *number), now_ms));
-        self.taken_ms.extend(taken);
+        let taken_ms = news.taken.iter().map(|taken| ((life, taken.number), now_ms));
+        self.taken_ms.extend(taken_ms);
+        self.taken.entry(life).or_default().append(&mut news.taken);
         for written in std::mem::take(&mut news.written) {
             self.made.entry(written).or_insert(Deed { at_ms: now_ms, life });
         }

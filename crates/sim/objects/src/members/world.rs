@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use base::Random;
 use sim_kit::{Floor, Judged, Plan, Simulation, World};
 
-use super::client::{Clients, Mood};
+use super::client::{Admin, Clients, Mood, Run};
 use super::faults::Faults;
 use super::history::History;
 use super::judge::{self, Evidence};
-use super::node::Modules;
+use super::node::{Modules, NodeConfig};
 use super::operator::Operator;
 use super::{Members, setting};
 use crate::guests;
@@ -58,7 +58,7 @@ const FLOORS: &[Floor] = &[
     (13, "ends of sessions", 550),
     (13, "ends of sessions of which guests hear", 30),
     (13, "later acts", 30),
-    (14, "calls that guests wake", 10),
+    (14, "calls that guests wake", 3),
     (14, "grants", 70),
     (15, "ends", 400),
     (15, "waits cancelled by members", 6),
@@ -75,6 +75,7 @@ const FLOORS: &[Floor] = &[
     (23, "constructors that kill", 2),
     (23, "deaths in queries", 5),
     (23, "deaths in runs", 30),
+    (23, "imports that kill", 1),
     (24, "backups", 100),
     (24, "exports of guests", 15),
     (24, "imports of guests", 2),
@@ -88,13 +89,17 @@ const FLOORS: &[Floor] = &[
     (27, "verdicts", 100),
     (30, "messages", 500),
     (30, "messages that are refused", 100),
+    (31, "calls let in by a rate", 250),
+    (31, "calls refused by a rate", 250),
     (31, "objects", 4_500),
+    (31, "quotas", 3_000),
     (31, "sessions", 2_800),
-    (32, "acts by revoked tokens", 8),
+    (32, "acts by revoked tokens", 5),
     (32, "answers behind a revocation", 30),
     (32, "principals in the log", 4_000),
     (32, "queries that are refused", 25),
     (32, "refusals by members", 150),
+    (32, "shown rights and quotas", 80),
     (32, "waits that end forbidden", 3),
     (34, "runs that came to rest", 90),
 ];
@@ -210,6 +215,8 @@ pub struct MembersWorld {
     history: History,
     /// There are tokens and rights.
     has_access: bool,
+    /// There are quotas.
+    has_quotas: bool,
     faults: Faults,
     faulty_ms: u64,
     phase: Phase,
@@ -234,14 +241,10 @@ impl World for MembersWorld {
         if plan.light {
             faults = Faults::default();
         }
-        // Drawn apart, so that a seed without it takes the steps that it always took. No model knows guests and their rights.
-        let is_plain = config.modules == Modules::None;
-        let has_access = is_plain && Random::new(plan.seed ^ ACCESS_SEED).chance(40);
-        let mut wasm = Random::new(plan.seed ^ WASM_SEED);
-        if is_plain && !has_access && wasm.chance(60) {
-            config.modules = Modules::WebAssembly(wasm.number());
-        }
-        let mut clients = Clients::new(config.modules, has_access, random.fork());
+        let has_access = draw_access(plan.seed, &mut config);
+        let admin = Admin::of(plan.seed, Run::of(config.modules, has_access));
+        let has_quotas = admin.has_quotas();
+        let mut clients = Clients::new((config.modules, has_access), admin, random.fork());
         let has_backups = clients.may_ask_for_backups(Random::new(plan.seed ^ BACKUP_SEED));
         let mut operator = Random::new(plan.seed ^ OPERATOR_SEED);
         let has_operator = count >= 3 && !plan.light && operator.chance(25);
@@ -259,6 +262,7 @@ impl World for MembersWorld {
             clients,
             history: History::default(),
             has_access,
+            has_quotas,
             faults,
             faulty_ms,
             phase: Phase::Faults,
@@ -324,6 +328,7 @@ impl World for MembersWorld {
             tick_ms: replica.tick_ms,
             modules: self.members.config.modules,
             has_access: self.has_access,
+            has_quotas: self.has_quotas,
         };
         let findings = judge::judge(&evidence);
         self.judged = findings.judged;
@@ -342,6 +347,18 @@ impl World for MembersWorld {
         sim.count("attempt", self.history.attempts.len() as u64);
         sim.count("entry of the log", self.members.record.entries.len() as u64);
     }
+}
+
+/// Whether there are tokens and rights, or types of users in WebAssembly: no model knows guests and their rights. Drawn apart, so that
+/// a seed without it takes the steps that it always took.
+fn draw_access(seed: u64, config: &mut NodeConfig) -> bool {
+    let is_plain = config.modules == Modules::None;
+    let has_access = is_plain && Random::new(seed ^ ACCESS_SEED).chance(40);
+    let mut wasm = Random::new(seed ^ WASM_SEED);
+    if is_plain && !has_access && wasm.chance(60) {
+        config.modules = Modules::WebAssembly(wasm.number());
+    }
+    has_access
 }
 
 impl MembersWorld {

@@ -12,6 +12,8 @@ use crate::members::history::{About, By, Call, Change};
 pub(crate) const ROOT_TOKEN: &str = "diwan_5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed";
 /// Whom tokens are given: the first client asks as the first one, and so on.
 const NAMES: [&str; 3] = ["ann", "bob", "cy"];
+/// Who comes without a token.
+pub(super) const NOBODY: &str = "anonymous";
 /// Who administers besides.
 const ADMIN: &str = "admin";
 
@@ -68,7 +70,7 @@ impl Tokens {
         let name = NAMES[random.below(3) as usize];
         let subject = match random.below(8) {
             0 => ADMIN,
-            1 => "anonymous",
+            1 => NOBODY,
             _ => name,
         };
         let (change, method, target, body) = match random.below(100) {
@@ -133,7 +135,17 @@ fn new_token(random: &mut Random, name: &str) -> Value {
     json!({ "name": name, "allow": allow, "lives_ms": lives_ms })
 }
 
-fn rights(random: &mut Random) -> Vec<&'static str> {
+/// Whose roles or quota it is.
+pub(super) fn principal(random: &mut Random) -> &'static str {
+    match random.below(20) {
+        0 => ADMIN,
+        1 => "root",
+        2..8 => NOBODY,
+        _ => NAMES[random.below(3) as usize],
+    }
+}
+
+pub(super) fn rights(random: &mut Random) -> Vec<&'static str> {
     const SOME: [&str; 8] = [
         "*:*",
         "*:*",

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::asks::of;
 use super::{Clients, bare};
 use crate::guests::deadly::{self, Kills};
-use crate::guests::{self, GuestType, REJECTED, RUNNABLE, XOR};
-use crate::members::edge::HttpCall;
+use crate::guests::{self, GuestType, REJECTED, RUNNABLE, bytes};
+use crate::members::edge::{HttpCall, octets};
 use crate::members::history::{About, Call, Object};
 
 /// Exports that clients remember.
@@ -17,11 +17,15 @@ const EXPORTS_MAX: usize = 6;
 const NAMES: [&str; 2] = ["g0", "g1"];
 
 impl Clients {
-    /// Whether a call without an answer is not made again in the calm: a creation whose constructor kills has neither number nor
-    /// key, so each copy that is carried out is another run, and kills all members again if its version was released meanwhile.
+    /// Whether a call without an answer is not made again in the calm: a creation that kills may have neither number nor key, so each
+    /// copy that is carried out is another run, and kills all members again if its version was released meanwhile.
     pub(super) fn gives_up(&self, call: &Call) -> bool {
-        let kills = || deadly::of_constructor(guests::number_of(&call.http.body)) != Kills::Nobody;
-        !self.may_kill && call.http.method == "PUT" && kills()
+        let kills = match call.http.method {
+            "PUT" => deadly::of_constructor(guests::number_of(&call.http.body)),
+            _ if call.http.target.ends_with(":import") => deadly::of_import(&call.http.body),
+            _ => Kills::Nobody,
+        };
+        !self.may_kill && kills != Kills::Nobody
     }
 
     /// A call that has to do with a type of users.
@@ -34,10 +38,10 @@ impl Clients {
         };
         let name = if self.random.chance(70) { NAMES[0] } else { NAMES[1] };
         let object = Object { type_name: guest.name().into(), name: name.into() };
-        if self.may_kill && self.random.chance(6) {
+        if self.may_kill && self.random.chance(10) {
             return self.kill(index, guest, object);
         }
-        match self.random.below(53) {
+        match self.random.below(56) {
             0..5 => self.bring(index, guest),
             5..10 => {
                 let start = self.random.below(100);
@@ -54,14 +58,15 @@ impl Clients {
                 self.identified(index, object, None, http)
             }
             11..14 => self.carry(index, guest, object),
-            14..23 => self.look_after(index, guest, object),
-            23 => {
+            14..25 => self.look_after(index, guest, object),
+            25 => {
                 let hash = guests::module(guest, RUNNABLE[self.random.below(3) as usize]).hash;
                 let http = bare("DELETE", format!("/v1/types/{}/{hash}", guest.name()), Vec::new());
                 let about = About::Command { object: None, method: None };
                 Call { is_repeatable: true, ..of(index, about, http, None) }
             }
-            24..28 => self.get(index, object),
+            26 | 27 => self.release_version(index, guest),
+            28..32 => self.get(index, object),
             _ => self.method_of_wasm(index, guest, object),
         }
     }
@@ -79,11 +84,39 @@ impl Clients {
         Call { is_repeatable: true, ..of(index, About::Upload, http, None) }
     }
 
+    /// Something that was exported of an object of that type.
+    fn export_of(&mut self, guest: GuestType) -> Option<String> {
+        let own: Vec<_> = self.exports.iter().filter(|(of, _)| *of == guest.name()).collect();
+        own.get(self.random.below(4) as usize).map(|(_, body)| body.clone())
+    }
+
+    /// What kills whoever makes an object of it, and what that is called.
+    fn deadly_import(&mut self, guest: GuestType) -> Option<(String, String)> {
+        let kills = if self.random.chance(70) { deadly::IMPORT } else { deadly::IMPORT_ONCE };
+        let body = match self.export_of(guest) {
+            Some(exported) => {
+                let mut body = crate::outcome::parsed(&exported);
+                *body["state"]["s"].as_array_mut()?.last_mut()? = kills.into();
+                body
+            }
+            // As an empty object would have been exported.
+            None => {
+                let numbers = [&[0; 13][..], &[kills]].concat();
+                json!({ "export": 1, "type": guest.name(), "description": {}, "state": { "s": numbers } })
+            }
+        };
+        Some((format!("k{}", self.random.below(2)), body.to_string()))
+    }
+
+    fn import(&mut self, index: usize, object: Object, body: String) -> Call {
+        let target = format!("/v1/objects/{}:import", object.path());
+        let http = HttpCall { body: body.into_bytes(), ..bare("POST", target, Vec::new()) };
+        self.identified(index, object, None, http)
+    }
+
     /// An object is exported, or another one is made of what was.
     fn carry(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
-        let own: Vec<_> = self.exports.iter().filter(|(of, _)| *of == guest.name()).collect();
-        let chosen = own.get(self.random.below(4) as usize).map(|(_, body)| body.clone());
-        match chosen {
+        match self.export_of(guest) {
             None => {
                 let http = to(&object, "POST", ":export", &json!({}));
                 Call { is_repeatable: true, ..of(index, About::Export { object }, http, None) }
@@ -91,10 +124,7 @@ impl Clients {
             Some(body) => {
                 // Most of the others are there already.
                 let name = if self.random.chance(70) { "i0".into() } else { object.name };
-                let object = Object { name, ..object };
-                let target = format!("/v1/objects/{}:import", object.path());
-                let http = HttpCall { body: body.into_bytes(), ..bare("POST", target, Vec::new()) };
-                self.identified(index, object, None, http)
+                self.import(index, Object { name, ..object }, body)
             }
         }
     }
@@ -144,6 +174,11 @@ impl Clients {
         if guest == GuestType::Tally && self.random.chance(30) {
             return self.ask(index, object, deadly::QUERY);
         }
+        if self.random.chance(40)
+            && let Some((name, body)) = self.deadly_import(guest)
+        {
+            return self.import(index, Object { name, ..object }, body);
+        }
         if self.random.chance(25) {
             // A name that hardly anything else has.
             let object = Object { name: "k".into(), ..object };
@@ -158,15 +193,21 @@ impl Clients {
     }
 
     fn get(&mut self, index: usize, object: Object) -> Call {
-        self.ask(index, object, "get")
+        let takes_bytes = object.type_name == GuestType::Tally.name() && self.random.chance(30);
+        self.ask(index, object, if takes_bytes { bytes::VIEW } else { "get" })
     }
 
     fn ask(&mut self, index: usize, object: Object, method: &'static str) -> Call {
         let is_stale = self.random.chance(40);
         let consistency = if is_stale { "stale" } else { "linearizable" };
         let target = format!("/v1/objects/{}/{method}?consistency={consistency}", object.path());
-        let about = About::Query { object, method, args: Vec::new(), is_stale, min_position: None };
-        Call { is_repeatable: true, ..of(index, about, bare("GET", target, Vec::new()), None) }
+        let http = match bytes::is_of_bytes(method) {
+            true => HttpCall { body: bytes::draw(&mut self.random), ..bare("POST", target, vec![octets()]) },
+            false => bare("GET", target, Vec::new()),
+        };
+        let args = http.body.clone();
+        let about = About::Query { object, method, args, is_stale, min_position: None };
+        Call { is_repeatable: true, ..of(index, about, http, None) }
     }
 
     fn method_of_wasm(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
@@ -180,7 +221,7 @@ impl Clients {
             _ => 1 + self.random.below(300),
         };
         let waits = match method {
-            "wait" => format!("?wait_ms={}", self.random.below(5_000)),
+            "wait" | bytes::YIELD => format!("?wait_ms={}", self.random.below(5_000)),
             _ => String::new(),
         };
         // Drawn apart: what else is drawn is the same with and without batches.
@@ -190,9 +231,12 @@ impl Clients {
             return self.identified(index, object, None, http);
         }
         let mut http = to(&object, "POST", &format!("/{method}{waits}"), &json!({ "number": number }));
-        if method == XOR {
-            http.body = guests::bytes_for(number);
-            http.fields.push(("content-type", String::from("application/octet-stream")));
+        if bytes::is_of_bytes(method) {
+            // Some say that it is JSON, and are refused.
+            if self.random.chance(90) {
+                http.body = bytes::draw(&mut self.random);
+                http.fields.push(octets());
+            }
         }
         self.identified(index, object, Some(method), http)
     }
@@ -200,7 +244,8 @@ impl Clients {
 
 /// Calls one behind the other. None of them waits.
 fn batch(random: &mut Random, guest: GuestType, object: &Object) -> HttpCall {
-    let methods: Vec<_> = guest.methods().iter().filter(|method| !["wait", XOR].contains(method)).collect();
+    // Methods of bytes are refused.
+    let methods: Vec<_> = guest.methods().iter().filter(|method| **method != "wait").collect();
     let calls = (0..1 + random.below(4)).map(|_| {
         let method = methods[random.below(methods.len() as u64) as usize];
         json!({ "method": method, "args": { "number": 1 + random.below(300) } })

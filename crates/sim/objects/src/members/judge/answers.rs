@@ -13,7 +13,7 @@ use crate::outcome::parsed;
 use crate::rules::Wrong;
 
 /// What a member says of its own accord, without a position in the log.
-const OF_MEMBERS: [&str; 11] = [
+const OF_MEMBERS: [&str; 12] = [
     "no-leader",
     "outcome-unknown",
     "disk-full",
@@ -24,6 +24,7 @@ const OF_MEMBERS: [&str; 11] = [
     "bad-argument",
     "no-such-ticket",
     "no-such-type",
+    "bad-codec",
     // Before all members know of rights.
     "type-not-ready",
 ];
@@ -135,6 +136,9 @@ impl<'a> Judge<'a> {
                 _ => (5, "was answered what the log does not say of it"),
             };
             return Err((rule, self.words(what)));
+        }
+        if slug == "bad-codec" && self.call.http.has_bytes() {
+            return Err((1, self.words("is sent as bytes, and refused as JSON")));
         }
         if body["effect"] == "none" && !matches!(self.attempt.errand, Errand::Collect(_)) {
             self.has_no_effect(is_of_access, findings)?;

@@ -6,11 +6,10 @@ mod answers;
 mod backups;
 mod calm;
 mod expiry;
-mod guests;
 mod log;
 mod queries;
+mod rates;
 mod replay;
-mod unharmed;
 
 use std::collections::BTreeMap;
 
@@ -33,6 +32,8 @@ pub(super) struct Evidence<'a> {
     pub(super) modules: Modules,
     /// There are tokens and rights.
     pub(super) has_access: bool,
+    /// There are quotas.
+    pub(super) has_quotas: bool,
 }
 
 impl Evidence<'_> {
@@ -96,6 +97,7 @@ pub(super) fn judge(evidence: &Evidence<'_>) -> Findings {
         backups::judge(evidence, |position| replay.digest_at(position), &mut findings);
         access::judge(evidence, &replay.told, &mut findings);
         answers::judge(evidence, &replay.told, &mut findings);
+        rates::judge(evidence, &replay.told, &mut findings);
         expiry::judge(evidence, &replay.told, &mut findings);
         calm::judge(evidence, &replay.told, &mut findings);
     }

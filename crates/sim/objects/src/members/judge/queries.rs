@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 
 use super::Evidence;
-use super::guests::Guests;
-use crate::guests::deadly;
+use crate::guests::judge::Guests;
+use crate::guests::{bytes, deadly};
 use crate::members::history::{About, Answer, Attempt, Call, Object};
 use crate::members::record::Death;
 use crate::model::{self, Group};
@@ -32,9 +32,11 @@ impl<'a> Queries<'a> {
         let position = |(number, attempt): (usize, &Attempt)| {
             let answer = attempt.answer.as_ref()?;
             let is_read = match history.calls[attempt.call].about {
-                About::Query { .. } | About::TryMigration { .. } | About::Export { .. } | About::Renew => {
-                    true
-                }
+                About::Query { .. }
+                | About::TryMigration { .. }
+                | About::Export { .. }
+                | About::Access { .. }
+                | About::Renew => true,
                 About::Command { .. } => is_for_want_of_rights(answer),
                 About::Stream | About::Upload | About::Backup => false,
             };
@@ -97,7 +99,7 @@ impl<'a> Queries<'a> {
                 let guests = guests.filter(|_| position == here);
                 guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
             }
-            _ if [503, 429].contains(&answer.status) => {}
+            _ if says_nothing(call, answer) => {}
             About::Export { .. } | About::TryMigration { .. } => {
                 guests.map_or(Ok(()), |guests| of_a_copy(guests, call, answer, rules))?;
                 self.is_fresh(here, (number, is_not_own), call, rules)?;
@@ -106,6 +108,10 @@ impl<'a> Queries<'a> {
                 is_refused_rightly(is_refused, call, answer)?;
             }
             About::Renew => renewed(state, call, answer, rules)?,
+            About::Access { .. } if !is_refused => {
+                group.map_or(Ok(()), |group| shows_access(group, call, answer, rules))?;
+                self.is_fresh(here, (number, is_not_own), call, rules)?;
+            }
             _ if is_refused || is_for_want_of_rights(answer) => {
                 rules.count(32, "queries that are refused", 1);
                 is_refused_rightly(is_refused, call, answer)?;
@@ -132,6 +138,7 @@ impl<'a> Queries<'a> {
         let (is_stale, min_position) = match &call.about {
             About::Query { is_stale, min_position, .. } => (is_stale, min_position),
             About::TryMigration { .. } | About::Export { .. } => (&false, &None),
+            About::Access { is_stale } => (is_stale, &None),
             _ => return Ok(()),
         };
         rules.count(2, if *is_stale { "stale queries" } else { "linearizable queries" }, 1);
@@ -195,7 +202,13 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Whether an object runs nothing, by this answer.
+/// Whether a member cannot serve. While its type has no version that may run, a query that is posted goes into the log, where its leader
+/// may leave it.
+fn says_nothing(call: &Call, answer: &Answer) -> bool {
+    let is_posted = matches!(call.about, About::Query { method: bytes::VIEW, .. });
+    [503, 429].contains(&answer.status) || is_posted && answer.status == 504
+}
+
 /// What is done on a copy of an object: an export, or a migration that is tried.
 fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
     match &call.about {
@@ -205,6 +218,7 @@ fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -
     }
 }
 
+/// Whether an object runs nothing, by this answer.
 fn is_stopped(answer: &Answer) -> bool {
     answer.status == 503 && parsed(&answer.body)["type"] == "urn:diwan:problem:quarantined"
 }
@@ -269,8 +283,12 @@ fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer)
 
 /// The answer of a type of users in WebAssembly is what its model shows.
 fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
-    let About::Query { object, method, .. } = &call.about else { return Ok(()) };
-    let Some(due) = guests.query(object) else { return Ok(()) };
+    let About::Query { object, method, args, .. } = &call.about else { return Ok(()) };
+    let due = match *method {
+        bytes::VIEW => guests.view(object, args),
+        _ => guests.query(object),
+    };
+    let Some(due) = due else { return Ok(()) };
     if *method == deadly::QUERY && due.is_ok() {
         return Err((23, format!("what kills whoever runs it is answered: {call:?}\n{answer:?}")));
     }
@@ -281,6 +299,16 @@ fn as_modelled(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules)
     };
     rules.count(2, "queries of guests", 1);
     if is_right { Ok(()) } else { Err((2, format!("{call:?}\nthe model {due:?}\nthe member {answer:?}"))) }
+}
+
+/// O32: a client is shown its rights, and one that administers those of all, and what is used of quotas.
+fn shows_access(group: &Group, call: &Call, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
+    rules.count(32, "shown rights and quotas", 1);
+    let due = group.shown_access(&call.by.principal());
+    match answer.status == 200 && due == outcome::plain(parsed(&answer.body)) {
+        true => Ok(()),
+        false => Err((32, format!("{call:?}\nthe log {due}\nthe member {answer:?}"))),
+    }
 }
 
 /// A renewal is answered from a state that has the session, or has not.

@@ -9,17 +9,18 @@ use consensus_raft::EntryKind;
 use consensus_replica::batch::BatchReader;
 use objects_state::guest::{Engine, NoEngine};
 use objects_state::{
-    Command, Effect, Effects, Identity, ObjectName, Outcome, Principal, SessionId, State, TicketEnd,
-    TicketState,
+    AccessChange, Command, Effect, Effects, Identity, ObjectName, Outcome, Principal, QuotaOf, SessionId,
+    State, TicketEnd, TicketState,
 };
 use sim_kit::Judged;
 
-use super::guests::{self, Guests};
 use super::log::{self, LogCommand};
 use super::queries::Queries;
-use super::unharmed::Unharmed;
 use super::{Evidence, Findings};
 use crate::book::Book;
+use crate::copies;
+use crate::guests::judge::{self, Guests};
+use crate::guests::unharmed::Unharmed;
 use crate::members::engine::FakeEngine;
 use crate::members::node::Modules;
 use crate::members::record::{Committed, Deed};
@@ -91,6 +92,8 @@ pub(super) struct LogTold {
     pub(super) left: [u64; 2],
     /// Attempts whose refusals for want of rights are right at the positions that they name.
     pub(super) refused_rightly: BTreeSet<u64>,
+    /// Changes of how many calls each member lets in within a second: the position behind each, and whose that is.
+    pub(super) rates: Vec<(u64, QuotaOf, Option<u64>)>,
 }
 
 /// See the module.
@@ -222,7 +225,7 @@ impl<'a> Replay<'a> {
         let mut effects = Effects::new();
         if self.evidence.has_guests() {
             self.state.apply(stamp, command, &mut effects);
-            let seen = guests::Seen { command, first, stamp_ms, effects: &effects, state: &self.state };
+            let seen = judge::Seen { command, first, stamp_ms, effects: &effects, state: &self.state };
             self.guests.as_mut().map_or(Ok(()), |guests| guests.see(&seen))?;
             return Ok(effects);
         }
@@ -230,7 +233,8 @@ impl<'a> Replay<'a> {
         let is_turned_away = self.group.turns_away(command, stamp_ms);
         let repeated = object.filter(|_| !is_turned_away && self.rules.is_repeat(command, stamp_ms));
         let before = repeated.map(|object| rules::visible(&self.state, object));
-        let told = self.group.apply(stamp.ms(), command);
+        let (told, is_refused_for_bytes) =
+            copies::apply_beside(&mut self.group, &mut self.state, stamp.ms(), command)?;
         self.state.apply(stamp, command, &mut effects);
         let shown = told_by(&effects);
         self.rules.see(&Seen {
@@ -246,8 +250,8 @@ impl<'a> Replay<'a> {
             before,
             may_be_kept: !is_turned_away && self.rules.may_be_kept(command, &effects),
             is_turned_away,
-            has_quotas: false,
-            is_refused_for_bytes: false,
+            has_quotas: self.evidence.has_quotas,
+            is_refused_for_bytes,
         })?;
         self.book.note(command, first, stamp_ms, &shown);
         let (model, state) = (self.group.position(), self.state.position());
@@ -270,6 +274,7 @@ impl<'a> Replay<'a> {
         for effect in effects {
             match effect {
                 Effect::Answered { outcome, .. } => {
+                    self.note_rate(&read.command, outcome);
                     self.occurred(read, (first, last), Said::Answered(outcome.clone()))?;
                 }
                 // A message that waits for its turn, or has tried to wait: no member asked for it.
@@ -299,6 +304,14 @@ impl<'a> Replay<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A quota was set, or taken away.
+    fn note_rate(&mut self, command: &Command, outcome: &Outcome) {
+        let Command::Access { change: AccessChange::Quota { of, limits }, .. } = command else { return };
+        if matches!(outcome, Outcome::Done(_)) {
+            self.told.rates.push((self.state.position(), of.clone(), limits.calls_per_second));
+        }
     }
 
     /// A session has ended then; whether for its silence.

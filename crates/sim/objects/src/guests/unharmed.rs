@@ -9,10 +9,10 @@ use objects_state::guest::{
 use crate::guests::deadly::{self, Kills};
 
 /// See the module.
-pub(super) struct Unharmed(Guests);
+pub(crate) struct Unharmed(Guests);
 
 impl Unharmed {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Guests::new(Settings::default()))
     }
 }

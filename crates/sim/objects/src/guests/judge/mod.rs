@@ -21,9 +21,9 @@ use objects_state::guest::VersionHash;
 use objects_state::{Caller, Command, Effect, ObjectName, Outcome, SessionId, State, TicketEnd};
 use sim_kit::Judged;
 
-use super::super::history::Object as Named;
 use crate::guests::deadly;
-use crate::guests::{self, Asked, Guest, GuestType, Ran};
+use crate::guests::{self, Asked, Guest, GuestType, Ran, bytes};
+use crate::members::history::Object as Named;
 use crate::outcome::brief;
 use crate::rules::Wrong;
 use messages::{Outbox, Sender};
@@ -34,13 +34,13 @@ use versions::Versions;
 const LOOK_EACH: u64 = 16;
 
 /// A command, and what came of it.
-pub(super) struct Seen<'a> {
-    pub(super) command: &'a Command,
+pub(crate) struct Seen<'a> {
+    pub(crate) command: &'a Command,
     /// Its position.
-    pub(super) first: u64,
-    pub(super) stamp_ms: i64,
-    pub(super) effects: &'a [Effect],
-    pub(super) state: &'a State,
+    pub(crate) first: u64,
+    pub(crate) stamp_ms: i64,
+    pub(crate) effects: &'a [Effect],
+    pub(crate) state: &'a State,
 }
 
 /// What a command said to its caller.
@@ -152,7 +152,10 @@ impl Object {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wait {
     /// Its module made it.
-    Parked,
+    Parked {
+        /// Its method gives bytes.
+        gives_bytes: bool,
+    },
     /// It takes long, or has not had its turn.
     Run {
         method: String,
@@ -169,12 +172,18 @@ struct Ticket {
     wait: Wait,
 }
 
+impl Ticket {
+    const fn gives_bytes(&self) -> bool {
+        matches!(self.wait, Wait::Parked { gives_bytes: true })
+    }
+}
+
 /// Calls that are woken by a command, and with what.
 type Woken = BTreeMap<u64, String>;
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Guests {
+pub(crate) struct Guests {
     versions: Versions,
     objects: BTreeMap<Key, Object>,
     tickets: BTreeMap<u64, Ticket>,
@@ -183,9 +192,9 @@ pub(super) struct Guests {
     requests: Requests,
     outbox: Outbox,
     commands: u64,
-    pub(super) judged: BTreeMap<u32, Judged>,
+    pub(crate) judged: BTreeMap<u32, Judged>,
     /// What is out of the ordinary and has happened.
-    pub(super) reached: BTreeMap<&'static str, u64>,
+    pub(crate) reached: BTreeMap<&'static str, u64>,
 }
 
 impl Guests {
@@ -199,7 +208,7 @@ impl Guests {
 
     /// # Errors
     /// What is wrong with what came of a command.
-    pub(super) fn see(&mut self, seen: &Seen<'_>) -> Result<(), Wrong> {
+    pub(crate) fn see(&mut self, seen: &Seen<'_>) -> Result<(), Wrong> {
         let told = |(rule, words): Wrong| (rule, format!("{words}\nafter {}", brief(seen.command)));
         self.commands += 1;
         let said = Said::of(seen.effects);
@@ -244,7 +253,7 @@ impl Guests {
             Command::Batch(batch) => self.batch(seen, (key, batch), said, woken)?,
             Command::Create { args, .. } => self.created(seen, key, guests::number_of(args), said)?,
             Command::Delete { .. } => self.deleted(&key, said)?,
-            Command::Import { content, .. } => self.imported(key, content, said)?,
+            Command::Import { content, .. } => self.imported(seen, (key, content), said)?,
             Command::Migrate { to, .. } => self.migrated(&key, *to, said)?,
             Command::Rollback { lose_commands, .. } => self.rolled_back(&key, *lose_commands, said)?,
             Command::Quarantine { reason, .. } => self.quarantined(&key, reason.is_some(), said)?,
@@ -258,7 +267,7 @@ impl Guests {
     ///
     /// # Errors
     /// One is not.
-    pub(super) fn look_at_all(&mut self, state: &State) -> Result<(), Wrong> {
+    pub(crate) fn look_at_all(&mut self, state: &State) -> Result<(), Wrong> {
         let keys: Vec<_> = self.objects.keys().cloned().collect();
         keys.iter().try_for_each(|key| self.look(key, state))?;
         self.look_at_versions(state)?;
@@ -269,7 +278,7 @@ impl Guests {
     ///
     /// # Errors
     /// One is not, or something has not come to its end.
-    pub(super) fn is_done(&mut self, state: &State) -> Result<(), Wrong> {
+    pub(crate) fn is_done(&mut self, state: &State) -> Result<(), Wrong> {
         self.look_at_all(state)?;
         self.outbox.is_done()
     }
@@ -314,14 +323,22 @@ impl Guests {
     }
 
     /// The incarnation and the version of an object that is not stopped, as clients name it.
-    pub(super) fn runs_in(&self, object: &Named) -> Option<(u64, VersionHash)> {
+    pub(crate) fn runs_in(&self, object: &Named) -> Option<(u64, VersionHash)> {
         let key = key_named(object)?;
         let object = self.objects.get(&key).filter(|object| !object.is_quarantined)?;
         Some((object.incarnation, guests::module(key.0, object.guest.version).hash))
     }
 
+    /// What an object makes of bytes in a query, as clients name it, if it is one of these types.
+    pub(crate) fn view(&self, object: &Named, args: &[u8]) -> Option<Result<String, &'static str>> {
+        let version = self.objects.get(&key_named(object)?).map(|object| object.guest.version);
+        let turned = bytes::turned(args, version.unwrap_or_default());
+        // As texts of JSON have bytes.
+        Some(self.query(object)?.map(|_| format!("\"{}\"", bytes::base64(&turned))))
+    }
+
     /// What a query shows of an object as clients name it, if it is one of these types.
-    pub(super) fn query(&self, object: &Named) -> Option<Result<String, &'static str>> {
+    pub(crate) fn query(&self, object: &Named) -> Option<Result<String, &'static str>> {
         let key = key_named(object)?;
         Some(match self.objects.get(&key) {
             None => Err("no-such-object"),

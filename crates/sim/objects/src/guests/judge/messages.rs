@@ -123,7 +123,8 @@ impl Guests {
             self.judged(21, "runs that take long, or wait for one");
             return Ok(None);
         }
-        let asked = Asked { method, number, position, hops };
+        let args = message.args();
+        let asked = Asked { method, number, args: args.as_bytes(), position, hops };
         let ran = self.run(&key, &asked);
         self.listen(&key, None, (&asked, seen.stamp_ms), &ran);
         if waits != (ran == Ran::Parks) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Guests, Key, Object, Said, Seen, Ticket, Wait, Woken, check, session_of};
 use crate::guests::deadly::{self, Kills};
-use crate::guests::{Asked, Guest, GuestType, Ran, cell, module, number_of};
+use crate::guests::{Asked, Guest, GuestType, Ran, bytes, cell, module, number_of};
 use crate::outcome::parsed;
 use crate::rules::Wrong;
 
@@ -36,7 +36,8 @@ impl Guests {
             self.judged(21, "runs that take long, or wait for one");
             return Ok(());
         }
-        let asked = Asked { method: &method, number, position: seen.first, hops: 0 };
+        let args = &call.invocation.args;
+        let asked = Asked { method: &method, number, args, position: seen.first, hops: 0 };
         let ran = self.run(&key, &asked);
         self.listen(&key, session_of(&call.caller), (&asked, seen.stamp_ms), &ran);
         match (&ran, said.parked, said.answer) {
@@ -44,7 +45,8 @@ impl Guests {
                 if let Some(object) = self.objects.get_mut(&key) {
                     object.waiting.insert(ticket);
                 }
-                self.tickets.insert(ticket, Ticket { key: key.clone(), incarnation, wait: Wait::Parked });
+                let wait = Wait::Parked { gives_bytes: bytes::is_of_bytes(&method) };
+                self.tickets.insert(ticket, Ticket { key: key.clone(), incarnation, wait });
             }
             (_, None, Some(outcome)) => check(&ran, outcome)?,
             _ => return Err((14, format!("it comes to {said:?}, and should to {ran:?}"))),
@@ -103,7 +105,12 @@ impl Guests {
                 continue;
             }
             let (method, number) = (&*invocation.method, number_of(&invocation.args));
-            let asked = Asked { method, number, position, hops: 0 };
+            if bytes::is_of_bytes(method) {
+                self.judged(1, "methods of bytes in batches");
+                check_result(&Ran::Fails("bad-argument", None), result)?;
+                continue;
+            }
+            let asked = Asked { method, number, args: &invocation.args, position, hops: 0 };
             let ran = self.run(&key, &asked);
             check_result(&ran, result)?;
             self.listen(&key, session, (&asked, seen.stamp_ms), &ran);

@@ -3,8 +3,8 @@
 use objects_state::limits::PUT_OFF_MS;
 use objects_state::{Effect, Outcome, TicketEnd};
 
-use super::{End, Guests, Key, Object, Seen, Sender, Wait, Woken, check, ends_of};
-use crate::guests::{Asked, Ran};
+use super::{End, Guests, Key, Object, Seen, Sender, Ticket, Wait, Woken, check, ends_of};
+use crate::guests::{Asked, Ran, bytes};
 use crate::rules::Wrong;
 
 impl Guests {
@@ -42,7 +42,11 @@ impl Guests {
         }
         self.sessions_end(seen, woken);
         for (ticket, outcome) in granted {
-            let due = woken.remove(&ticket);
+            let gives_bytes = self.tickets.get(&ticket).is_some_and(Ticket::gives_bytes);
+            let due = woken.remove(&ticket).map(|result| match gives_bytes {
+                true => bytes::kept(result.as_bytes()),
+                false => result,
+            });
             if due.as_ref().is_none_or(|due| *outcome != Outcome::Done(due.clone())) {
                 return Err((9, format!("{ticket} is woken with {outcome:?}, and should be with {due:?}")));
             }
@@ -83,16 +87,17 @@ impl Guests {
             };
         };
         match (wait, how) {
-            (Wait::Parked, TicketEnd::Granted) => granted.push((ticket, outcome)),
-            (Wait::Parked, _) => {
+            (Wait::Parked { .. }, TicketEnd::Granted) => granted.push((ticket, outcome)),
+            (Wait::Parked { gives_bytes }, _) => {
                 object.ticket_ended(ticket);
                 self.tickets.remove(&ticket);
-                if how != TicketEnd::Ended && *outcome != Outcome::Done("{}".into()) {
+                let nothing = if gives_bytes { "=" } else { "{}" };
+                if how != TicketEnd::Ended && *outcome != Outcome::Done(nothing.into()) {
                     return Err((1, format!("{ticket} ends with {outcome:?}")));
                 }
             }
             (Wait::Run { method, number, hops, sender }, TicketEnd::Granted) => {
-                let asked = Asked { method: &method, number, position: ticket, hops };
+                let asked = Asked { method: &method, number, args: &[], position: ticket, hops };
                 self.ran_for_long(&key, &asked, sender.as_ref(), outcome)?;
             }
             // It has no effect.

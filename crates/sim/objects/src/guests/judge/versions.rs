@@ -205,7 +205,7 @@ impl Guests {
 
     /// O26: a migration that is tried is answered what a real one would be, at that position. That it leaves nothing shows in the
     /// members' states.
-    pub(in super::super) fn tried(
+    pub(crate) fn tried(
         &self,
         (object, to): (&Named, u64),
         answer: &Answer,

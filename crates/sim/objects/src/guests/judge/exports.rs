@@ -5,7 +5,8 @@ use objects_state::Content;
 use serde_json::json;
 
 use super::calls::{refused, version_in};
-use super::{Guests, Key, Named, Object, Said, key_named};
+use super::{Guests, Key, Named, Object, Said, Seen, key_named};
+use crate::guests::deadly::{self, Kills};
 use crate::guests::{Guest, TAKES_NOTHING_OVER, module};
 use crate::members::history::Answer;
 use crate::outcome::parsed;
@@ -16,12 +17,7 @@ const NO_START: u64 = u64::MAX;
 
 impl Guests {
     /// An export is what the object saves.
-    pub(in super::super) fn exported(
-        &self,
-        object: &Named,
-        answer: &Answer,
-        rules: &mut Rules,
-    ) -> Result<(), Wrong> {
+    pub(crate) fn exported(&self, object: &Named, answer: &Answer, rules: &mut Rules) -> Result<(), Wrong> {
         let Some(key) = key_named(object) else { return Ok(()) };
         rules.count(24, "exports of guests", 1);
         let body = parsed(&answer.body);
@@ -40,17 +36,29 @@ impl Guests {
         }
     }
 
-    pub(super) fn imported(&mut self, key: Key, content: &Content, said: &Said<'_>) -> Result<(), Wrong> {
+    pub(super) fn imported(
+        &mut self,
+        seen: &Seen<'_>,
+        (key, content): (Key, &Content),
+        said: &Said<'_>,
+    ) -> Result<(), Wrong> {
         let Content::State { state, .. } = content else { return Ok(()) };
         if self.objects.contains_key(&key) {
             return refused(24, said, &["exists"], "there is such an object");
         }
         let Some(version) = self.versions.current(key.0) else {
-            return refused(27, said, &["type-not-ready", "no-such-type"], "it has no version that may run");
+            return refused(27, said, self.versions.refusals(key.0), "it has no version that may run");
         };
         if self.versions.creates_nothing(key.0) {
             self.judged(23, "imports behind a creation that killed");
             return refused(23, said, &["quarantined"], "a creation of its version has killed members");
+        }
+        let state = parsed(&String::from_utf8_lossy(state));
+        if deadly::of_import(json!({ "state": state }).to_string().as_bytes()) == Kills::Always {
+            self.judged(23, "imports that kill");
+            self.reached("import that kills");
+            self.versions.stop(key.0, seen.state.feature_level());
+            return refused(23, said, &["not-migrated"], "it kills whoever carries it out");
         }
         let Some(reply) = said.done() else {
             self.judged(24, "imports that fail");
@@ -59,7 +67,6 @@ impl Guests {
                 false => Err((24, format!("it should be imported: {said:?}"))),
             };
         };
-        let state = parsed(&String::from_utf8_lossy(state));
         let made = version_in(reply, key.0, &[version])
             .and_then(|version| Guest::restored(key.0, &state)?.migrated(version))
             .zip(parsed(reply)["incarnation"].as_u64());
