@@ -145,10 +145,11 @@ impl Kind for Map {
             "put_all" => {
                 let pairs = args.pairs("entries")?;
                 let stored = pairs.len();
+                // One after the other, in the order of their names, which is how clients write them: each must find room.
                 for (key, value) in pairs {
                     self.put(&key, value, cx.position, None);
+                    self.fits()?;
                 }
-                self.fits()?;
                 json!({ "stored": stored, "version": cx.position })
             }
             "clear" => {
