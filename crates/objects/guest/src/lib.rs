@@ -3,7 +3,7 @@
 //! # The way of a call
 //! `residents.rs` finds the object's copy; it is used if it was left at the position that the state names, otherwise
 //! `resident.rs` makes it again from the version's image and the object's pages. `instance/` writes the arguments into the
-//! memory and enters the module; `imports/` answers what it asks. Then `instance/dirty.rs` tells which lines of pages were written, these are
+//! memory and enters the module; `imports/` answers what it asks. Then `dirty.rs` tells which lines of pages were written, these are
 //! compared with what they were, and what differs goes to the state. What a query and a failed run have written is put back.
 //!
 //! A run that takes more than its slice is taken back, and begun again in a thread of its own on the copy of its object
@@ -37,6 +37,7 @@ mod beside;
 mod code;
 mod compiler;
 mod description;
+mod dirty;
 mod form;
 mod imports;
 mod instance;
@@ -64,7 +65,7 @@ pub use compiler::{
     COMPILE_MODULE, Compiler, CompilerLimits, CompilerProcess, InProcess, Task, Uncompiled, compile_module,
 };
 pub use description::{Codec, Description, MethodKind, SECTION};
-pub use instance::Tracking;
+pub use dirty::Tracking;
 pub use module::check;
 use objects_state::guest::{
     Ended, Engine, Failure, Host, Pages, Progress, Rejected, Run, RunId, Version, VersionHash,

@@ -6,8 +6,9 @@ use objects_state::guest::{Failure, Rejected};
 
 use crate::code::{Codes, NoCode};
 use crate::description::Description;
+use crate::dirty::Tracking;
 use crate::form::Form;
-use crate::instance::{Instance, Recipe, Tracking};
+use crate::instance::{Instance, Recipe};
 use crate::limits::IMAGE_RUNS;
 use crate::log::Log;
 use crate::marks::UnderWay;

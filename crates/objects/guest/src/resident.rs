@@ -5,8 +5,9 @@ use std::sync::Arc;
 use objects_state::guest::{Ended, Entry, Failure, Host, LINE_BYTES, PAGE_BYTES, Pages, Run, VersionHash};
 
 use crate::description::Codec;
+use crate::dirty::Written;
 use crate::imports::{Facts, Phase, Random};
-use crate::instance::{Instance, Written};
+use crate::instance::Instance;
 use crate::memory::Image;
 use crate::prepared::Prepared;
 

@@ -17,7 +17,7 @@ use objects_state::guest::{Rejected, Version, VersionHash};
 use parking_lot::{Condvar, Mutex};
 
 use crate::code::{Codes, NoCode};
-use crate::instance::Tracking;
+use crate::dirty::Tracking;
 use crate::log::Log;
 use crate::marks::{Mark, Marks};
 use crate::prepared::Prepared;

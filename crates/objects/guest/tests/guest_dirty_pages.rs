@@ -55,30 +55,30 @@ fn places() -> Vec<u32> {
     around.chain(last).chain(beyond).collect()
 }
 
+const LANE: &str = "(v128.const i64x2 0x0102030405060708 0x1112131415161718)";
+/// Each instruction that stores a value, and one.
+const STORES: [(&str, &str); 14] = [
+    ("i32.store", "(i32.const 0x01020304)"),
+    ("i32.store8", "(i32.const 1)"),
+    ("i32.store16", "(i32.const 0x0102)"),
+    ("i64.store", "(i64.const 0x0102030405060708)"),
+    ("i64.store8", "(i64.const 1)"),
+    ("i64.store16", "(i64.const 0x0102)"),
+    ("i64.store32", "(i64.const 0x01020304)"),
+    ("f32.store", "(f32.const 1.1)"),
+    ("f64.store", "(f64.const 1.1)"),
+    ("v128.store", LANE),
+    ("v128.store8_lane LANE", LANE),
+    ("v128.store16_lane LANE", LANE),
+    ("v128.store32_lane LANE", LANE),
+    ("v128.store64_lane LANE", LANE),
+];
+
 #[test]
 fn each_store_is_found_at_the_end_of_a_page_and_behind_it() {
-    let lane = "(v128.const i64x2 0x0102030405060708 0x1112131415161718)";
-    let stores: Vec<(String, String)> = [
-        ("i32.store", "(i32.const 0x01020304)"),
-        ("i32.store8", "(i32.const 1)"),
-        ("i32.store16", "(i32.const 0x0102)"),
-        ("i64.store", "(i64.const 0x0102030405060708)"),
-        ("i64.store8", "(i64.const 1)"),
-        ("i64.store16", "(i64.const 0x0102)"),
-        ("i64.store32", "(i64.const 0x01020304)"),
-        ("f32.store", "(f32.const 1.1)"),
-        ("f64.store", "(f64.const 1.1)"),
-        ("v128.store", lane),
-        ("v128.store8_lane LANE", lane),
-        ("v128.store16_lane LANE", lane),
-        ("v128.store32_lane LANE", lane),
-        ("v128.store64_lane LANE", lane),
-    ]
-    .map(|(store, value)| (store.to_owned(), value.to_owned()))
-    .into();
-    for (store, value) in stores {
+    for (store, value) in STORES {
         let at = |offset: u32| {
-            let (store, lane) = store.split_once(' ').map_or((store.as_str(), ""), |(store, _)| (store, "1"));
+            let (store, lane) = store.split_once(' ').map_or((store, ""), |(store, _)| (store, "1"));
             format!("({store} offset={offset} {lane} (i32.load (local.get $p)) {value})")
         };
         let arms = [(97, 0), (98, 1), (99, 5000), (100, u32::MAX - 3)].map(|(letter, offset)| {

@@ -34,6 +34,7 @@ mod outcome;
 mod quotas;
 mod roles;
 pub mod rules;
+mod told;
 mod world;
 
 pub use members::MembersWorld;

@@ -6,7 +6,7 @@ use wasmtime::{Memory, ResourceLimiter};
 
 use super::Acts;
 use crate::description::Codec;
-use crate::instance::Dirty;
+use crate::dirty::Dirty;
 use crate::log::Log;
 use crate::memory::Borrowed;
 use crate::meter::Meter;

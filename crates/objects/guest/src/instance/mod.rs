@@ -1,12 +1,9 @@
 //! A module with a memory: entering it, and reading and setting what an object consists of.
 
-mod dirty;
 mod entries;
 mod failure;
 mod registers;
 
-pub use dirty::Tracking;
-pub(crate) use dirty::{Dirty, Written};
 pub(crate) use registers::WASM_PAGE_BYTES;
 
 use std::sync::Arc;
@@ -15,6 +12,7 @@ use entries::Entries;
 use objects_state::guest::{Entry, Failure, Host};
 use wasmtime::{Global, InstancePre, Memory, Store};
 
+use crate::dirty::{Dirty, Tracking, Written};
 use crate::imports::{Cell, Facts};
 use crate::limits::STACK_BYTES;
 use crate::log::Log;

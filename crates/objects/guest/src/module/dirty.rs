@@ -137,8 +137,41 @@ impl Scratch {
     /// The first and the last line, and those in between if there are any; a range that wraps around is outside of memory.
     fn note_range(&self, function: &mut Function) {
         let [start, source, length] = self.numbers();
-        let first = [Instruction::LocalGet(start), Instruction::I32Const(LINE_BITS), Instruction::I32ShrU];
-        let last = [
+        let (first, last) = (self.first(), self.last());
+        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_LINE)];
+        let operands =
+            [Instruction::LocalSet(length), Instruction::LocalSet(source), Instruction::LocalSet(start)];
+        let if_any = [Instruction::LocalGet(length), Instruction::If(BlockType::Empty)];
+        for part in [&operands[..], &if_any, &first, &set, &last, &set] {
+            put(function, part);
+        }
+        let if_many = [
+            Instruction::I32Sub,
+            Instruction::I32Const(1),
+            Instruction::I32GtU,
+            Instruction::If(BlockType::Empty),
+        ];
+        for part in [&last[..], &first, &if_many, &first, &[Instruction::I32Const(1)], &last, &first] {
+            put(function, part);
+        }
+        let fill = [Instruction::I32Sub, Instruction::MemoryFill(DIRTY_MEMORY), Instruction::End];
+        let back =
+            [Instruction::LocalGet(start), Instruction::LocalGet(source), Instruction::LocalGet(length)];
+        for part in [&fill[..], &[Instruction::End], &back] {
+            put(function, part);
+        }
+    }
+
+    /// The number of a range's first line.
+    fn first(&self) -> [Instruction<'static>; 3] {
+        let [start, ..] = self.numbers();
+        [Instruction::LocalGet(start), Instruction::I32Const(LINE_BITS), Instruction::I32ShrU]
+    }
+
+    /// The number of a range's last line.
+    fn last(&self) -> [Instruction<'static>; 7] {
+        let [start, _, length] = self.numbers();
+        [
             Instruction::LocalGet(start),
             Instruction::LocalGet(length),
             Instruction::I32Add,
@@ -146,40 +179,7 @@ impl Scratch {
             Instruction::I32Sub,
             Instruction::I32Const(LINE_BITS),
             Instruction::I32ShrU,
-        ];
-        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_LINE)];
-        put(
-            function,
-            &[Instruction::LocalSet(length), Instruction::LocalSet(source), Instruction::LocalSet(start)],
-        );
-        put(function, &[Instruction::LocalGet(length), Instruction::If(BlockType::Empty)]);
-        for part in [&first[..], &set, &last, &set, &last, &first] {
-            put(function, part);
-        }
-        put(
-            function,
-            &[
-                Instruction::I32Sub,
-                Instruction::I32Const(1),
-                Instruction::I32GtU,
-                Instruction::If(BlockType::Empty),
-            ],
-        );
-        for part in [&first[..], &[Instruction::I32Const(1)], &last, &first] {
-            put(function, part);
-        }
-        put(
-            function,
-            &[
-                Instruction::I32Sub,
-                Instruction::MemoryFill(DIRTY_MEMORY),
-                Instruction::End,
-                Instruction::End,
-                Instruction::LocalGet(start),
-                Instruction::LocalGet(source),
-                Instruction::LocalGet(length),
-            ],
-        );
+        ]
     }
 }
 

@@ -110,16 +110,7 @@ fn written(
     counters: Counters,
     block: BlockType,
 ) -> Result<Function, wasm_encoder::reencode::Error> {
-    let mut locals = Vec::new();
-    for group in body.get_locals_reader()? {
-        let (count, ty) = group?;
-        locals.push((count, RoundtripReencoder.val_type(ty)?));
-    }
-    let first = plan.locals + u32::from(plan.moves);
-    let (scratch, added) = Scratch::of(plan.operators.iter().filter_map(dirty::write), first);
-    locals.extend(plan.moves.then_some((1, ValType::I32)));
-    locals.extend(added);
-    let mut code = Code { function: Function::new(locals), counters, local: plan.locals };
+    let mut code = Code::new(body, plan, counters)?;
     if plan.calls {
         code.take_stack(plan.frame_bytes);
         code.function.instruction(&Instruction::Block(block));
@@ -136,7 +127,7 @@ fn written(
         }
         code.pay_for_bytes(operator);
         if let Some(write) = dirty::write(operator) {
-            scratch.note(write, &mut code.function);
+            code.scratch.note(write, &mut code.function);
         }
         match operator {
             // Out of the block around everything.
@@ -159,9 +150,28 @@ struct Code {
     counters: Counters,
     /// A local for a number of bytes.
     local: u32,
+    scratch: Scratch,
 }
 
 impl Code {
+    /// None yet, with the function's locals and those that are added.
+    fn new(
+        body: &FunctionBody<'_>,
+        plan: &Plan<'_>,
+        counters: Counters,
+    ) -> Result<Self, wasm_encoder::reencode::Error> {
+        let mut locals = Vec::new();
+        for group in body.get_locals_reader()? {
+            let (count, ty) = group?;
+            locals.push((count, RoundtripReencoder.val_type(ty)?));
+        }
+        locals.extend(plan.moves.then_some((1, ValType::I32)));
+        let first = plan.locals + u32::from(plan.moves);
+        let (scratch, added) = Scratch::of(plan.operators.iter().filter_map(dirty::write), first);
+        locals.extend(added);
+        Ok(Self { function: Function::new(locals), counters, local: plan.locals, scratch })
+    }
+
     fn all(&mut self, instructions: &[Instruction<'_>]) {
         for instruction in instructions {
             self.function.instruction(instruction);

@@ -12,9 +12,9 @@ use super::crowd::{Crowd, PROMPT};
 use super::judge::{Guests, Seen};
 use super::unharmed::Unharmed;
 use crate::copies::copy;
-use crate::members::history::Object;
 use crate::outcome::brief;
 use crate::rules::{Rules, Wrong};
+use crate::told::Object;
 
 /// Draws apart from everything else: other runs take the steps that they took.
 const ALONE_SEED: u64 = 0x6775_6573_7473;

@@ -14,12 +14,13 @@ use serde_json::Value;
 
 use super::Members;
 use super::edge::{FromClient, HttpCall};
-use super::history::{About, Answer, By, Call, Errand, History, Object};
+use super::history::{About, By, Call, Errand, History};
 use super::node::Modules;
 use super::travel::{Flight, ToClient, Travel};
 use crate::crowd::numbers_in;
 use crate::guests::bytes::base64;
 use crate::outcome::parsed;
+use crate::told::{Answer, Object};
 use own::Own;
 use tokens::Tokens;
 

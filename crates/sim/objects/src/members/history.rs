@@ -5,19 +5,7 @@ use std::collections::BTreeMap;
 use objects_state::{Authority, Principal, SessionId};
 
 use super::edge::HttpCall;
-
-/// An object, as clients name it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Object {
-    pub(crate) type_name: String,
-    pub(crate) name: String,
-}
-
-impl Object {
-    pub(crate) fn path(&self) -> String {
-        format!("{}/{}", self.type_name, self.name.replace('/', "%2F"))
-    }
-}
+use crate::told::{Answer, Object};
 
 /// What a call is about, as far as those who judge must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,15 +125,6 @@ pub(crate) enum Errand {
     Collect(u64),
     /// That its ticket ends.
     Cancel(u64),
-}
-
-/// What a client was answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: String,
-    /// The position that it names.
-    pub(crate) position: Option<u64>,
 }
 
 /// A request on a connection of its own.

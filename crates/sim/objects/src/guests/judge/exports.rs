@@ -8,9 +8,9 @@ use super::calls::{refused, version_in};
 use super::{Guests, Key, Named, Object, Said, Seen, key_named};
 use crate::guests::deadly::{self, Kills};
 use crate::guests::{Guest, TAKES_NOTHING_OVER, module};
-use crate::members::history::Answer;
 use crate::outcome::parsed;
 use crate::rules::{Rules, Wrong};
+use crate::told::Answer;
 
 /// The constructor's number of an object that was imported: `PUT` finds another object, whatever it says.
 const NO_START: u64 = u64::MAX;

@@ -23,9 +23,9 @@ use sim_kit::Judged;
 
 use crate::guests::deadly;
 use crate::guests::{self, Asked, Guest, GuestType, Ran, bytes};
-use crate::members::history::Object as Named;
 use crate::outcome::brief;
 use crate::rules::Wrong;
+use crate::told::Object as Named;
 use messages::{Outbox, Sender};
 use requests::Requests;
 use versions::Versions;

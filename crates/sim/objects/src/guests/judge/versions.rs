@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::calls::{number_of_version, refused};
 use super::{Guests, Key, Named, Said, Seen, Wait, key_named};
 use crate::guests::{GuestType, REJECTED, TYPES, module, module_of};
-use crate::members::history::Answer;
 use crate::outcome::parsed;
 use crate::rules::{Rules, Wrong};
+use crate::told::Answer;
 
 /// What a version that objects cannot be moved to is refused with.
 const NOT_READY: [&str; 3] = ["no-such-type", "type-not-ready", "type-rejected"];

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::asks::of;
 use super::{bare, tokens};
 use crate::members::edge::HttpCall;
-use crate::members::history::{About, Call, Change, Object};
+use crate::members::history::{About, Call, Change};
 use crate::members::node::Modules;
 use crate::quotas::{self, NAMESPACE};
+use crate::told::Object;
 
 /// Draws apart from everything else: runs without it take the steps that they took.
 const ADMIN_SEED: u64 = 0x6164_6d69_6e00;

@@ -8,9 +8,10 @@ use super::own::Own;
 use super::{Clients, bare};
 use crate::crowd::{Arguments, giving_back};
 use crate::members::edge::HttpCall;
-use crate::members::history::{About, By, Call, Errand, Object};
+use crate::members::history::{About, By, Call, Errand};
 use crate::members::node::Modules;
 use crate::model::{TYPES, Type, Way};
+use crate::told::Object;
 
 /// Types whose objects sessions hold something of.
 const OWNED: [&str; 6] = ["lock", "rwlock", "semaphore", "queue", "election", "membership"];

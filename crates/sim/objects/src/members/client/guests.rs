@@ -6,7 +6,8 @@ use serde_json::json;
 use super::asks::of;
 use super::{Clients, bare};
 use crate::members::edge::HttpCall;
-use crate::members::history::{About, Call, Object};
+use crate::members::history::{About, Call};
+use crate::told::Object;
 
 /// A type: its name, what its module says of itself, and its methods that are commands, with the argument that each may have.
 type Guest = (&'static str, &'static str, &'static [(&'static str, &'static str)]);

@@ -9,7 +9,8 @@ use super::{Clients, bare};
 use crate::guests::deadly::{self, Kills};
 use crate::guests::{self, GuestType, REJECTED, RUNNABLE, bytes};
 use crate::members::edge::{HttpCall, octets};
-use crate::members::history::{About, Call, Object};
+use crate::members::history::{About, Call};
+use crate::told::Object;
 
 /// Exports that clients remember.
 const EXPORTS_MAX: usize = 6;

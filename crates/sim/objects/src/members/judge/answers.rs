@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::replay::{End, LogTold, Occurrence, Said};
 use super::{Evidence, Findings};
-use crate::members::history::{About, Answer, Attempt, Call, Errand};
+use crate::members::history::{About, Attempt, Call, Errand};
 use crate::outcome::parsed;
 use crate::rules::Wrong;
+use crate::told::Answer;
 
 /// What a member says of its own accord, without a position in the log.
 const OF_MEMBERS: [&str; 12] = [

@@ -7,11 +7,12 @@ use objects_state::{Act, ObjectName, Outcome, State, type_name, type_named};
 use super::Evidence;
 use crate::guests::judge::Guests;
 use crate::guests::{bytes, deadly};
-use crate::members::history::{About, Answer, Attempt, Call, Object};
+use crate::members::history::{About, Attempt, Call};
 use crate::members::record::Death;
 use crate::model::{self, Group};
 use crate::outcome::{self, parsed};
 use crate::rules::{Rules, Wrong};
+use crate::told::{Answer, Object};
 
 /// How much older than two leases a stale answer may be, milliseconds: clocks drift, and a thread looks at its clock before it works.
 /// One lease is that of the member; what was committed within another one its leader does not ask it for.
