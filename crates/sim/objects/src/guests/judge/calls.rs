@@ -12,8 +12,6 @@ use crate::rules::Wrong;
 
 /// Methods that are queries, of all types.
 const QUERIES: [&str; 3] = ["get", bytes::VIEW, deadly::QUERY];
-/// Positions behind which no call is still on its way to the log.
-const ON_THE_WAY: u64 = 128;
 
 /// A version as replies name it.
 pub(super) fn version_in(reply: &str, of: GuestType, numbers: &[u64]) -> Option<u64> {
@@ -42,7 +40,7 @@ impl Guests {
             return Ok(());
         }
         let is_refused = said.is_refused(&["bad-argument"]);
-        if is_refused && QUERIES.contains(&&*method) && self.versions.is_new(key.0, seen.first, ON_THE_WAY) {
+        if is_refused && QUERIES.contains(&&*method) && self.versions.is_new(key.0, seen.first) {
             // When it came, its type had no version, so nobody knew that it asks for nothing but an answer.
             self.judged(20, "queries in the log");
             return Ok(());

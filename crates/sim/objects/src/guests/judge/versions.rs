@@ -16,6 +16,9 @@ use crate::told::Answer;
 /// What a version that objects cannot be moved to is refused with.
 const NOT_READY: [&str; 3] = ["no-such-type", "type-not-ready", "type-rejected"];
 
+/// Positions behind which no call is still on its way to the log.
+const ON_THE_WAY: u64 = 128;
+
 /// Which versions there are.
 #[derive(Default)]
 pub(super) struct Versions {
@@ -43,9 +46,9 @@ impl Versions {
         self.current.get(&of).and_then(|hash| number_of_version(of, *hash))
     }
 
-    /// Whether the type has had one only for so many positions.
-    pub(super) fn is_new(&self, of: GuestType, position: u64, positions: u64) -> bool {
-        self.since.get(&of).is_some_and(|since| position - since <= positions)
+    /// Whether calls may be on their way to the log that came when the type had none.
+    pub(super) fn is_new(&self, of: GuestType, position: u64) -> bool {
+        self.since.get(&of).is_some_and(|since| position - since <= ON_THE_WAY)
     }
 
     /// Whether no new objects are made of what would be their version.
