@@ -18,6 +18,25 @@ func asked() (counts [3]int) {
 	return counts
 }
 
+// strays calls it, and says who leads and whom the requests went to, if that is not the leader throughout.
+func strays(t *T, counter *objects.Counter) string {
+	leader, before := must(strconv.Atoi(control("leader"))), asked()
+	for range calls {
+		must(counter.Increment(t))
+	}
+	grown, others := asked(), 0
+	for place := range grown {
+		grown[place] -= before[place]
+		if place != leader-1 {
+			others += grown[place]
+		}
+	}
+	if grown[leader-1] >= calls && others < calls/2 || must(strconv.Atoi(control("leader"))) != leader {
+		return ""
+	}
+	return fmt.Sprintf("member %d leads: %v", leader, grown)
+}
+
 func init() {
 	test("leader.requests_go_to_the_leader", func(t *T) {
 		// A cluster object begins with a member that it draws.
@@ -27,19 +46,12 @@ func init() {
 			for range 20 {
 				must(counter.Increment(t))
 			}
-			leader, before := must(strconv.Atoi(control("leader"))), asked()
-			for range calls {
-				must(counter.Increment(t))
-			}
-			grown, others := asked(), 0
-			for place := range grown {
-				grown[place] -= before[place]
-				if place != leader-1 {
-					others += grown[place]
+			if strays(t, counter) != "" {
+				// One that was elected a moment ago may not have served then: it is shunned for 5 seconds.
+				time.Sleep(6 * time.Second)
+				if strayed := strays(t, counter); strayed != "" {
+					panic(strayed)
 				}
-			}
-			if must(strconv.Atoi(control("leader"))) == leader && (grown[leader-1] < calls || others >= calls/2) {
-				panic(fmt.Sprintf("member %d leads: %v", leader, grown))
 			}
 			cluster.Close()
 		}

@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import diwan
@@ -17,6 +18,17 @@ def asked():
     return [int(control("requests", str(number))) for number in (1, 2, 3)]
 
 
+def strays(counter):
+    """Calls it; who leads and whom the requests went to, if that is not the leader throughout."""
+    leader, before = int(control("leader")), asked()
+    for _ in range(CALLS):
+        counter.increment()
+    grown = [now - then for now, then in zip(asked(), before)]
+    others = sum(grown) - grown[leader - 1]
+    kept = grown[leader - 1] >= CALLS and others < CALLS / 2
+    return None if kept or int(control("leader")) != leader else (leader, grown)
+
+
 @test
 def requests_go_to_the_leader():
     # A cluster object begins with a member that it draws.
@@ -25,13 +37,12 @@ def requests_go_to_the_leader():
             counter = diwan.Counter(cluster, fresh("counter"))
             for _ in range(20):
                 counter.increment()
-            leader, before = int(control("leader")), asked()
-            for _ in range(CALLS):
-                counter.increment()
-            grown = [now - then for now, then in zip(asked(), before)]
-            others = sum(grown) - grown[leader - 1]
-            if int(control("leader")) == leader:
-                assert grown[leader - 1] >= CALLS and others < CALLS / 2, (leader, grown)
+            strayed = strays(counter)
+            if strayed:
+                # One that was elected a moment ago may not have served then: it is shunned for 5 seconds.
+                time.sleep(6)
+                strayed = strays(counter)
+            assert not strayed, strayed
 
 
 @test

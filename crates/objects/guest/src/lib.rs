@@ -85,7 +85,8 @@ use crate::versions::Versions;
 /// What a member decides for itself.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Objects that have a copy. Each takes 4 GiB of addresses, of which there are 128 TiB.
+    /// Objects that have a copy. Each takes 8 GiB of addresses, 4 for its memory and 4 for its dirty bytes, of which there are 128
+    /// TiB.
     pub residents_max: usize,
     /// Bytes that all copies may take.
     pub resident_bytes_max: usize,

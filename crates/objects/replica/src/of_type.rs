@@ -1,6 +1,8 @@
 //! Requests that name a type by a word: the state of this member knows its number.
 
-use objects_state::{Act, Caller, Command, Identity, MethodKind, ObjectName, Problem, Slug, State, TypeId};
+use objects_state::{
+    Act, Call, Caller, Command, Identity, MethodKind, ObjectName, Problem, Slug, State, TypeId,
+};
 
 use crate::edge::{Question, Request, SessionProof, Subject};
 
@@ -14,9 +16,7 @@ pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
     let mut asked = asked.take();
     set_type(&mut asked, kind);
     *request = match asked {
-        Request::Command { command: Command::Call(call), secret_hash }
-            if state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query) =>
-        {
+        Request::Command { command: Command::Call(call), secret_hash } if is_query(&call, state) => {
             // As a query of a built-in type that was sent by POST.
             let proof = proof_of_caller(&call.caller, secret_hash);
             let (object, incarnation) = (call.object, call.incarnation);
@@ -28,6 +28,16 @@ pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
         asked => asked,
     };
     true
+}
+
+/// Whether a call is answered from this member's state: it is a query, or its object is not there, and nobody can tell whether it
+/// is one. A call does not make objects of users' types, so the state refuses both. In the log it may come behind its object, which
+/// refuses queries there. One that may be sent again goes there all the same: the same request may be there already.
+fn is_query(call: &Call, state: &State) -> bool {
+    match state.describe(&call.object) {
+        None if call.caller.identity == Identity::Anonymous => true,
+        _ => state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query),
+    }
 }
 
 /// Whether nobody can say yet if a call is a query: this member's state does not have its object, and so not its version.

@@ -548,3 +548,21 @@ fn query_that_is_posted_at_a_member_that_lags_behind_the_creation_is_answered_as
     assert_eq!(answers, ["{\"value\":0}", "refused bad-codec"]);
     world.check_equal();
 }
+
+#[test]
+fn call_of_an_object_that_is_not_there_does_not_go_to_the_log_where_it_may_come_behind_it() {
+    let mut world = World::with_engines(|_| Arc::new(FakeEngine::slow()));
+    let leader = world.leader();
+    upload(&mut world, leader, "module one");
+    world.pass(1_000);
+    let position = world.member(leader).state.position();
+    for method in ["get", "add"] {
+        let asked = call(&mut world, leader, method, Identity::Anonymous);
+        assert_eq!(world.wait(leader, asked), "refused no-such-object", "{method}");
+    }
+    assert_eq!(world.member(leader).state.position(), position);
+    // The same request may be there already.
+    let again = call(&mut world, leader, "add", key("k"));
+    assert_eq!(world.wait(leader, again), "refused no-such-object");
+    assert_eq!(world.member(leader).state.position(), position + 1);
+}

@@ -66,9 +66,8 @@ impl Bench {
         let (caller, name, description) = (self.caller(), "hits".into(), DESCRIPTION.into());
         self.must(&Command::TypePut { caller, name, module: hash, source, description });
         for (kind, version) in self.state.preparing() {
-            while !self.state.engine().is_done(version) {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
+            let ready = self.state.engine().ready(version);
+            assert!(ready.is_ok(), "{ready:?}");
             self.apply(&Command::TypeReady { kind, version });
         }
     }

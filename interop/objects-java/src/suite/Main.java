@@ -20,6 +20,7 @@ final class Main {
         Map<String, Harness.Test> tests = new LinkedHashMap<>();
         Methods.add(tests);
         Encryption.add(tests);
+        Leader.add(tests);
         Tokens.add(tests);
         Waits.add(tests);
         boolean failed = false;

@@ -2,8 +2,8 @@
 //! are put that set the line's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
 //! run has written, on every machine, and nothing is asked of the kernel.
 //!
-//! A store notes the line of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], where whoever reads
-//! the dirty bytes looks too. Instructions that move many bytes note all their lines.
+//! A store notes the line of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], so who reads the dirty
+//! bytes looks there, too. Instructions that move many bytes note all their lines.
 //!
 //! What is noted may be too much, never too little: an instruction that then traps has noted its line as well. Where it lies outside
 //! of all that the memory may become, noting it traps as the instruction itself would have.

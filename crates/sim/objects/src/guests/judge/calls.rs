@@ -10,9 +10,6 @@ use crate::guests::{Asked, Guest, GuestType, Ran, bytes, cell, module, number_of
 use crate::outcome::parsed;
 use crate::rules::Wrong;
 
-/// Methods that are queries, of all types.
-const QUERIES: [&str; 3] = ["get", bytes::VIEW, deadly::QUERY];
-
 /// A version as replies name it.
 pub(super) fn version_in(reply: &str, of: GuestType, numbers: &[u64]) -> Option<u64> {
     let version = parsed(reply)["version"].as_str().map(str::to_owned);
@@ -37,12 +34,6 @@ impl Guests {
             let wait = Wait::Run { method, number, hops: 0, sender: None };
             self.tickets.insert(ticket, Ticket { key, incarnation, wait });
             self.judged(21, "runs that take long, or wait for one");
-            return Ok(());
-        }
-        let is_refused = said.is_refused(&["bad-argument"]);
-        if is_refused && QUERIES.contains(&&*method) && self.versions.is_new(key.0, seen.first) {
-            // When it came, its type had no version, so nobody knew that it asks for nothing but an answer.
-            self.judged(20, "queries in the log");
             return Ok(());
         }
         let args = &call.invocation.args;

@@ -329,11 +329,6 @@ impl Guests {
         Some((object.incarnation, guests::module(key.0, object.guest.version).hash))
     }
 
-    /// Whether a call of an object, as clients name it, may have come when its type had no version.
-    pub(crate) fn is_new(&self, object: &Named, position: u64) -> bool {
-        key_named(object).is_some_and(|(of, _)| self.versions.is_new(of, position))
-    }
-
     /// What an object makes of bytes in a query, as clients name it, if it is one of these types.
     pub(crate) fn view(&self, object: &Named, args: &[u8]) -> Option<Result<String, &'static str>> {
         let version = self.objects.get(&key_named(object)?).map(|object| object.guest.version);

@@ -16,9 +16,6 @@ use crate::told::Answer;
 /// What a version that objects cannot be moved to is refused with.
 const NOT_READY: [&str; 3] = ["no-such-type", "type-not-ready", "type-rejected"];
 
-/// Positions behind which no call is still on its way to the log.
-const ON_THE_WAY: u64 = 128;
-
 /// Which versions there are.
 #[derive(Default)]
 pub(super) struct Versions {
@@ -28,8 +25,6 @@ pub(super) struct Versions {
     ready: BTreeSet<VersionHash>,
     /// Those of new objects.
     current: BTreeMap<GuestType, VersionHash>,
-    /// Since which position a type has had one.
-    since: BTreeMap<GuestType, u64>,
     /// Those whose creations have killed members, and that nobody has released since.
     stopped: BTreeSet<VersionHash>,
 }
@@ -44,11 +39,6 @@ impl Versions {
     /// The number of the version of new objects.
     pub(super) fn current(&self, of: GuestType) -> Option<u64> {
         self.current.get(&of).and_then(|hash| number_of_version(of, *hash))
-    }
-
-    /// Whether calls may be on their way to the log that came when the type had none.
-    pub(super) fn is_new(&self, of: GuestType, position: u64) -> bool {
-        self.since.get(&of).is_some_and(|since| position - since <= ON_THE_WAY)
     }
 
     /// Whether no new objects are made of what would be their version.
@@ -99,12 +89,8 @@ impl Guests {
                 }
             }
             Command::TypeRelease { version, .. } => return self.released(*version, said),
-            Command::TypeVerdict { version, verdict, .. } => {
-                return self.verdict(seen.first, *version, verdict);
-            }
-            Command::TypeReady { version, .. } => {
-                return self.verdict(seen.first, *version, &Verdict::default());
-            }
+            Command::TypeVerdict { version, verdict, .. } => return self.verdict(*version, verdict),
+            Command::TypeReady { version, .. } => return self.verdict(*version, &Verdict::default()),
             Command::TypeDelete { version, .. } if said.done().is_some() => {
                 self.versions.delete(*version);
                 self.reached("version deleted");
@@ -121,7 +107,7 @@ impl Guests {
     }
 
     /// O27: a version may be run once all members' engines have said so, and only if they take it.
-    fn verdict(&mut self, first: u64, hash: VersionHash, verdict: &Verdict) -> Result<(), Wrong> {
+    fn verdict(&mut self, hash: VersionHash, verdict: &Verdict) -> Result<(), Wrong> {
         let Some(module) = module_of(hash).filter(|_| self.versions.put.contains_key(&hash)) else {
             return Ok(());
         };
@@ -136,11 +122,7 @@ impl Guests {
                 self.versions.put.remove(&hash);
                 self.reached("version rejected");
             }
-            false if self.versions.ready.insert(hash) => {
-                if self.versions.current.insert(module.of, hash).is_none() {
-                    self.versions.since.insert(module.of, first);
-                }
-            }
+            false if self.versions.ready.insert(hash) => _ = self.versions.current.insert(module.of, hash),
             false => {}
         }
         Ok(())

@@ -100,7 +100,7 @@ impl<'a> Queries<'a> {
                 let guests = guests.filter(|_| position == here);
                 guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
             }
-            _ if says_nothing(call, answer) || went_to_the_log(guests, here, call, answer) => {}
+            _ if says_nothing(call, answer) => {}
             About::Export { .. } | About::TryMigration { .. } => {
                 guests.map_or(Ok(()), |guests| of_a_copy(guests, call, answer, rules))?;
                 self.is_fresh(here, (number, is_not_own), call, rules)?;
@@ -222,13 +222,6 @@ fn of_a_copy(guests: &Guests, call: &Call, answer: &Answer, rules: &mut Rules) -
 /// Whether an object runs nothing, by this answer.
 fn is_stopped(answer: &Answer) -> bool {
     answer.status == 503 && parsed(&answer.body)["type"] == "urn:diwan:problem:quarantined"
-}
-
-/// A query that was posted when its type had no version: nobody knew that it was one, and it was refused in the log.
-fn went_to_the_log(guests: Option<&Guests>, position: u64, call: &Call, answer: &Answer) -> bool {
-    let About::Query { object, .. } = &call.about else { return false };
-    (call.http.method, answer.status) == ("POST", 400)
-        && guests.is_some_and(|guests| guests.is_new(object, position))
 }
 
 fn is_for_want_of_rights(answer: &Answer) -> bool {
