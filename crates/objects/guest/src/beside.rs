@@ -26,7 +26,7 @@ const THREADS_MAX: usize = 4;
 /// What became of a run that was begun.
 pub(crate) enum End {
     /// It has ended.
-    Ended(Box<(Resident, Entered)>),
+    Ended(Box<(Box<Resident>, Entered)>),
     /// It is not begun, for the process died in it as often as it may. The copy is as it was.
     Deadly(Box<Resident>, String),
     /// The host failed in it.
@@ -34,7 +34,7 @@ pub(crate) enum End {
 }
 
 enum State {
-    Waits(Box<(Resident, OwnedRun, Waiting)>),
+    Waits(Box<(Box<Resident>, OwnedRun, Waiting)>),
     UnderWay,
     Ended(End),
     /// Nobody takes its end.
@@ -79,7 +79,7 @@ impl Beside {
     }
 
     /// Begins a run on a copy of its object.
-    pub(crate) fn begin(&self, run: &Run<'_>, resident: Resident, waiting: Waiting) {
+    pub(crate) fn begin(&self, run: &Run<'_>, resident: Box<Resident>, waiting: Waiting) {
         let state = State::Waits(Box::new((resident, OwnedRun::of(run), waiting)));
         let job = Arc::new(Job { run: run.id(), state: Mutex::new(state), changed: Condvar::new() });
         if let Some(before) = self.jobs.lock().insert(run.space, Arc::clone(&job)) {
@@ -164,7 +164,7 @@ fn carry_out(job: &Job, marks: &Marks) {
         let run = run.run();
         let mark = Mark::of_long_run(&run);
         if let Some(detail) = marks.deadly(&mark) {
-            return End::Deadly(Box::new(resident), detail);
+            return End::Deadly(resident, detail);
         }
         let _under_way = marks.begin(mark, run.position);
         let entered = resident.enter(&run, &waiting);

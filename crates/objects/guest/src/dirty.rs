@@ -52,48 +52,74 @@ impl Dirty {
         noted.expect("there is one for each line of the memory").fill(1);
     }
 
-    /// What may have been written of a memory of so many bytes since the last time, in order.
+    /// What may have been written of a memory of so many bytes since the last time, in order, in the place of what `written` held.
     pub(crate) fn take(
         self,
         mut context: impl AsContextMut,
         bytes: usize,
         tracking: Tracking,
-    ) -> Vec<Written> {
+        written: &mut Vec<Written>,
+    ) {
         let lines = bytes / LINE_BYTES;
         let dirty = &mut self.0.data_mut(&mut context)[..lines];
+        written.clear();
         match tracking {
-            Tracking::DirtyBytes => taken(dirty),
+            Tracking::DirtyBytes => take_set(dirty, written),
             Tracking::Compare => {
                 dirty.fill(0);
-                (0..lines).map(Written::line).collect()
+                written.extend((0..lines).map(Written::line));
             }
         }
     }
 }
 
 /// Lines whose byte is set, which it is no longer, and the first bytes of those behind.
-fn taken(dirty: &mut [u8]) -> Vec<Written> {
+fn take_set(dirty: &mut [u8], written: &mut Vec<Written>) {
     /// Bytes that are looked at together.
-    const TOGETHER: usize = 128;
+    const MANY: usize = 128;
     let count = dirty.len();
-    let mut written: Vec<Written> = Vec::new();
-    for (number, part) in dirty.chunks_mut(TOGETHER).enumerate() {
-        if part.iter().fold(0, |any, byte| any | *byte) == 0 {
+    let (many, rest) = dirty.as_chunks_mut::<MANY>();
+    let rest_begins = many.len() * MANY;
+    for (number, many) in many.iter_mut().enumerate() {
+        if any(many) {
+            take_some(many, number * MANY, count, written);
+        }
+    }
+    take_some(rest, rest_begins, count, written);
+}
+
+/// The same of some lines, the first of which has that number, of so many.
+fn take_some(dirty: &mut [u8], first: usize, count: usize, written: &mut Vec<Written>) {
+    const WORD: usize = 8;
+    for (place, bytes) in dirty.chunks_mut(WORD).enumerate() {
+        if !any(bytes) {
             continue;
         }
-        for (place, byte) in part.iter_mut().enumerate().filter(|(_, byte)| **byte != 0) {
-            *byte = 0;
-            let line = Written::line(number * TOGETHER + place);
-            // A line that the one before may have been written into is named once.
-            written.pop_if(|before| before.start == line.start);
-            let next = line.start + LINE_BYTES;
-            written.push(line);
-            if next < count * LINE_BYTES {
-                written.push(Written { start: next, bytes: SPILL_BYTES });
+        for (byte, line) in bytes.iter_mut().zip(first + place * WORD..) {
+            if std::mem::take(byte) != 0 {
+                push(written, line, count);
             }
         }
     }
-    written
+}
+
+/// Whether a byte is set.
+fn any(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks();
+    words.iter().fold(0, |any, word| any | u64::from_ne_bytes(*word)) != 0
+        || rest.iter().any(|byte| *byte != 0)
+}
+
+/// Adds a line of so many, and the first bytes of the next one, into which it may have been written.
+fn push(written: &mut Vec<Written>, line: usize, count: usize) {
+    let line = Written::line(line);
+    // A line that the one before may have been written into is named once.
+    written.pop_if(|before| before.start == line.start);
+    let next = line.start + LINE_BYTES;
+    written.push(line);
+    if next < count * LINE_BYTES {
+        written.push(Written { start: next, bytes: SPILL_BYTES });
+    }
 }
 
 #[cfg(test)]
@@ -108,7 +134,8 @@ mod tests {
         }
         let lines = [(0, 512), (1, 512), (2, 15), (127, 512), (128, 15), (150, 512), (151, 15), (199, 512)];
         let lines = lines.map(|(line, bytes)| Written { start: line * LINE_BYTES, bytes });
-        assert_eq!(taken(&mut dirty), lines);
-        assert_eq!(taken(&mut dirty), []);
+        let mut written = Vec::new();
+        take_set(&mut dirty, &mut written);
+        assert_eq!((&written[..], dirty), (&lines[..], [0; 200]));
     }
 }

@@ -70,6 +70,7 @@ pub use module::check;
 use objects_state::guest::{
     Ended, Engine, Failure, Host, Pages, Progress, Rejected, Run, RunId, Version, VersionHash,
 };
+use parking_lot::Mutex;
 
 use crate::beside::{Beside, End};
 use crate::code::Codes;
@@ -123,6 +124,8 @@ pub struct Guests {
     marks: Arc<Marks>,
     beside: Beside,
     queries: Queries,
+    /// Room for what a run changes.
+    room: Mutex<Pages>,
     log: Arc<Log>,
 }
 
@@ -137,7 +140,8 @@ impl Guests {
         let codes = Codes::new(settings.compiler, kept);
         let versions = Versions::new(codes, marks.clone(), settings.tracking, log.clone());
         let (beside, queries) = (Beside::new(&marks), Queries::new(&marks));
-        Self { versions, residents, marks, beside, queries, log }
+        let room = Mutex::default();
+        Self { versions, residents, marks, beside, queries, room, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -166,20 +170,23 @@ impl Guests {
         mark: Mark,
         enter: impl FnOnce(&mut Resident) -> (Ended, bool),
     ) -> Ended {
-        let prepared = match self.versions.ready(run.version) {
-            Ok(prepared) => prepared,
-            // The state asks before it runs.
-            Err(rejected) => return failed(Failure::Broken { detail: rejected.detail }),
-        };
-        if let Some(detail) = self.marks.deadly(&mark) {
-            return failed(Failure::Deadly { detail });
-        }
-        let _under_way = self.marks.begin(mark, run.position);
         let place = self.residents.place(run.space);
         let mut place = place.lock();
         // Taken out: should the host fail, nothing half done stays.
-        let resident = place.take().filter(|resident| resident.is(run));
-        let mut resident = resident.unwrap_or_else(|| Resident::new(prepared, run, host));
+        let resident = match place.take().filter(|resident| resident.is(run)) {
+            Some(resident) => Ok(resident),
+            None => match self.versions.ready(run.version) {
+                Ok(prepared) => Err(prepared),
+                // The state asks before it runs.
+                Err(rejected) => return failed(Failure::Broken { detail: rejected.detail }),
+            },
+        };
+        if let Some(detail) = self.marks.deadly(&mark) {
+            *place = resident.ok();
+            return failed(Failure::Deadly { detail });
+        }
+        let _under_way = self.marks.begin(mark, run.position);
+        let mut resident = resident.unwrap_or_else(|prepared| Resident::new(prepared, run, host));
         let (ended, is_kept) = enter(&mut resident);
         let bytes = resident.bytes();
         *place = is_kept.then_some(resident);
@@ -190,15 +197,19 @@ impl Guests {
 }
 
 impl Guests {
+    fn room(&self) -> Pages {
+        std::mem::take(&mut *self.room.lock())
+    }
+
     /// The copy of an object is taken out, or made.
-    fn take_resident(&self, run: &Run<'_>, host: &dyn Host) -> Result<Resident, Rejected> {
+    fn take_resident(&self, run: &Run<'_>, host: &dyn Host) -> Result<Box<Resident>, Rejected> {
         let prepared = self.versions.ready(run.version)?;
         let resident = self.residents.place(run.space).lock().take().filter(|resident| resident.is(run));
         Ok(resident.unwrap_or_else(|| Resident::new(prepared, run, host)))
     }
 
     /// The copy of an object is its copy again, if it may be.
-    fn put_resident(&self, space: u64, resident: Resident, is_kept: bool) {
+    fn put_resident(&self, space: u64, resident: Box<Resident>, is_kept: bool) {
         let bytes = if is_kept { resident.bytes() } else { 0 };
         *self.residents.place(space).lock() = is_kept.then_some(resident);
         self.residents.note(space, bytes);
@@ -209,12 +220,12 @@ impl Guests {
         match end {
             End::Ended(ended) => {
                 let (mut resident, entered) = *ended;
-                let (ended, is_kept) = resident.settle(entered, run.kept_at, host);
+                let (ended, is_kept) = resident.settle(entered, run.kept_at, host, self.room());
                 self.put_resident(run.space, resident, is_kept);
                 ended
             }
             End::Deadly(resident, detail) => {
-                self.put_resident(run.space, *resident, true);
+                self.put_resident(run.space, resident, true);
                 failed(Failure::Deadly { detail })
             }
             End::Panicked => panic!("a run at position {} has failed beside the commands", run.position),
@@ -274,7 +285,7 @@ impl Engine for Guests {
         let begun = if run.slice.is_none() { self.beside.take(run) } else { None };
         match begun {
             Some(end) => self.ended(run, end, host),
-            None => self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host)),
+            None => self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host, self.room())),
         }
     }
 
@@ -294,6 +305,14 @@ impl Engine for Guests {
 
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended {
         self.on(run, host, Mark::of_query(run), |resident| resident.query(run, host))
+    }
+
+    fn reuse(&self, pages: Pages) {
+        /// What one run in many writes is not kept room for.
+        const ROOM_MAX: usize = 256 << 10;
+        if (1..=ROOM_MAX).contains(&pages.room()) {
+            *self.room.lock() = pages;
+        }
     }
 
     fn begin_query(&self, run: &Run<'_>, host: &dyn Host) -> Option<u64> {

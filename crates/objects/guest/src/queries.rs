@@ -23,7 +23,7 @@ const QUERIES_MAX: usize = 16;
 
 struct Job {
     number: u64,
-    resident: Resident,
+    resident: Box<Resident>,
     run: OwnedRun,
     waiting: Waiting,
 }
@@ -64,7 +64,7 @@ impl Queries {
     }
 
     /// Begins a query on a copy of its object.
-    pub(crate) fn begin(&self, run: &Run<'_>, resident: Resident, waiting: Waiting) -> u64 {
+    pub(crate) fn begin(&self, run: &Run<'_>, resident: Box<Resident>, waiting: Waiting) -> u64 {
         let mut shared = self.shared.lock();
         shared.last += 1;
         let number = shared.last;

@@ -23,18 +23,18 @@ pub(crate) struct Resident {
     changed: u64,
     /// Pages that are its own and no longer the image's, at the most.
     own_pages: usize,
+    /// The registers that it was left with.
+    registers: Vec<u8>,
+    /// Room for what a run has written.
+    written: Vec<Written>,
 }
 
 /// A run that has ended, and of which nothing is taken back yet.
-pub(crate) struct Entered {
-    left: Ended,
-    /// The registers before it.
-    before: Vec<u8>,
-}
+pub(crate) struct Entered(Ended);
 
 impl Resident {
     /// Makes an object from image and pages.
-    pub(crate) fn new(prepared: Arc<Prepared>, run: &Run<'_>, host: &dyn Host) -> Self {
+    pub(crate) fn new(prepared: Arc<Prepared>, run: &Run<'_>, host: &dyn Host) -> Box<Self> {
         let mut instance = Instance::new(&prepared.recipe)
             .unwrap_or_else(|failure| unreachable!("the image's instance was made as well: {failure:?}"));
         instance.set_registers(host.registers().unwrap_or(&prepared.registers));
@@ -43,7 +43,9 @@ impl Resident {
             let page = host.page(*number).expect("a page that is listed is there");
             page_mut(&mut instance, *number).copy_from_slice(page);
         }
-        Self { version: run.version, prepared, instance, changed: run.changed, own_pages: pages.len() }
+        let (registers, own_pages) = (instance.registers(), pages.len());
+        let (version, changed, written) = (run.version, run.changed, Vec::new());
+        Box::new(Self { version, prepared, instance, changed, own_pages, registers, written })
     }
 
     /// Whether it is the object that a run means.
@@ -63,10 +65,10 @@ impl Resident {
         INSTANCE_BYTES + dirty + (self.own_pages * PAGE_BYTES).min(self.instance.bytes().len())
     }
 
-    /// Runs a command's part. Whether the copy may be kept is told beside.
-    pub(crate) fn run(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
+    /// Runs a command's part. What it changes goes into `room`. Whether the copy may be kept is told beside.
+    pub(crate) fn run(&mut self, run: &Run<'_>, host: &dyn Host, room: Pages) -> (Ended, bool) {
         let entered = self.enter(run, host);
-        self.settle(entered, run.kept_at, host)
+        self.settle(entered, run.kept_at, host, room)
     }
 
     /// The first part of it, for which the host need not know the object's memory.
@@ -75,19 +77,23 @@ impl Resident {
             Entry::Call { .. } => Phase::Call,
             _ => Phase::Event,
         };
-        let before = self.instance.registers();
-        Entered { left: self.entered(run, phase, host), before }
+        Entered(self.entered(run, phase, host))
     }
 
     /// The rest of it: what the run has written becomes the object's, or is taken back.
-    pub(crate) fn settle(&mut self, entered: Entered, kept_at: u64, host: &dyn Host) -> (Ended, bool) {
-        let Entered { left, before } = entered;
+    pub(crate) fn settle(
+        &mut self,
+        Entered(left): Entered,
+        kept_at: u64,
+        host: &dyn Host,
+        room: Pages,
+    ) -> (Ended, bool) {
         if left.outcome.is_err() {
             let ended = Ended { pages: Pages::default(), registers: None, acts: Vec::new(), ..left };
-            return (ended, self.restore(&before, host));
+            return (ended, self.restore(host));
         }
-        let pages = self.changes(host);
-        let registers = Some(self.instance.registers()).filter(|registers| *registers != before);
+        let pages = self.changes(host, room);
+        let registers = self.take_registers();
         if !pages.is_empty() || registers.is_some() {
             self.changed = kept_at;
         }
@@ -97,9 +103,8 @@ impl Resident {
 
     /// Runs a query and takes back what it wrote.
     pub(crate) fn query(&mut self, run: &Run<'_>, host: &dyn Host) -> (Ended, bool) {
-        let before = self.instance.registers();
         let ended = self.entered(run, Phase::Query, host);
-        let is_kept = self.restore(&before, host);
+        let is_kept = self.restore(host);
         (ended, is_kept)
     }
 
@@ -112,7 +117,9 @@ impl Resident {
         };
         let ended = self.entered(run, phase, host);
         match run.entry {
-            Entry::Migrate(_) if ended.outcome.is_ok() => Ended { pages: self.changes(host), ..ended },
+            Entry::Migrate(_) if ended.outcome.is_ok() => {
+                Ended { pages: self.changes(host, Pages::default()), ..ended }
+            }
             _ => ended,
         }
     }
@@ -124,12 +131,11 @@ impl Resident {
             now_ms: run.now_ms,
             position: run.position,
             random: Random(run.seed),
-            caller: run.caller.to_owned(),
         };
         let fuel = self.prepared.description.fuel.min(run.fuel_max);
         // Within its slice a run ends as it would with more.
         let slice = run.slice.filter(|slice| *slice < fuel);
-        let left = self.instance.enter(run.entry, facts, slice.unwrap_or(fuel), host);
+        let left = self.instance.enter(run.entry, (facts, run.caller), slice.unwrap_or(fuel), host);
         let outcome = match left.outcome {
             Err(Failure::OutOfFuel) if slice.is_some() => Err(Failure::Unfinished),
             outcome => outcome,
@@ -138,48 +144,68 @@ impl Resident {
     }
 
     /// What differs from before.
-    fn changes(&mut self, host: &dyn Host) -> Pages {
-        let written = self.instance.take_written();
-        let memory = self.instance.bytes();
-        let mut pages = Pages::default();
-        for written in written.chunk_by(|one, next| page_of(one) == page_of(next)) {
-            let number = page_of(&written[0]);
-            let now = page(memory, number);
-            let (own, image) = (host.page(number), image_page(&self.prepared.image, number));
-            let before = own.unwrap_or(image);
-            let (mut lines, mut is_image) = (0_u8, true);
-            for part in written {
-                let at = part.start % PAGE_BYTES;
-                let part = at..at + part.bytes;
-                if now[part.clone()] != before[part.clone()] {
-                    lines |= 1 << (at / LINE_BYTES);
-                    is_image &= now[part.clone()] == image[part];
-                }
-            }
-            match own {
-                _ if lines == 0 => {}
-                Some(_) if is_image && now == image => pages.gone(number),
-                Some(_) => pages.lines(number, lines, now),
-                None => pages.whole(number, now),
-            }
-        }
+    fn changes(&mut self, host: &dyn Host, mut pages: Pages) -> Pages {
+        let Self { instance, written, prepared, .. } = self;
+        instance.take_written(written);
+        let (memory, image) = (instance.bytes(), &prepared.image);
+        let by_page = || written.chunk_by(|one, next| page_of(one) == page_of(next));
+        pages.clear();
+        let mut parts = by_page();
+        host.each_page(&mut by_page().map(|parts| page_of(&parts[0])), &mut |number, own| {
+            let parts = parts.next().expect("each page is looked at once, in order");
+            compare(number, parts, page(memory, number), (own, image_page(image, number)), &mut pages);
+        });
         pages
     }
 
-    /// Takes back what was written since the registers were read; whether that was possible.
-    fn restore(&mut self, registers: &[u8], host: &dyn Host) -> bool {
+    /// The registers, if a run has changed them.
+    fn take_registers(&mut self) -> Option<Vec<u8>> {
+        let registers = self.instance.registers_unless(&self.registers)?;
+        self.registers.clone_from(&registers);
+        Some(registers)
+    }
+
+    /// Takes back what a run has written; whether that was possible.
+    fn restore(&mut self, host: &dyn Host) -> bool {
         // A memory does not shrink.
-        if self.instance.registers()[..4] != registers[..4] {
+        if self.instance.registers()[..4] != self.registers[..4] {
             return false;
         }
-        self.instance.set_registers(registers);
-        for part in self.instance.take_written() {
-            let (number, at) = (page_of(&part), part.start % PAGE_BYTES);
+        self.instance.set_registers(&self.registers);
+        self.instance.take_written(&mut self.written);
+        for part in &self.written {
+            let (number, at) = (page_of(part), part.start % PAGE_BYTES);
             let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
             let place = &mut self.instance.bytes_mut()[part.start..part.start + part.bytes];
             place.copy_from_slice(&page[at..at + part.bytes]);
         }
         true
+    }
+}
+
+/// Takes what differs of parts of a page from its own, or the image's if it had none.
+fn compare(
+    number: u32,
+    written: &[Written],
+    now: &[u8; PAGE_BYTES],
+    (own, image): (Option<&[u8]>, &[u8; PAGE_BYTES]),
+    pages: &mut Pages,
+) {
+    let before = own.unwrap_or(image);
+    let (mut lines, mut is_image) = (0_u8, true);
+    for part in written {
+        let at = part.start % PAGE_BYTES;
+        let part = at..at + part.bytes;
+        if now[part.clone()] != before[part.clone()] {
+            lines |= 1 << (at / LINE_BYTES);
+            is_image &= now[part.clone()] == image[part];
+        }
+    }
+    match own {
+        _ if lines == 0 => {}
+        Some(_) if is_image && now == image => pages.gone(number),
+        Some(_) => pages.lines(number, lines, now),
+        None => pages.whole(number, now),
     }
 }
 

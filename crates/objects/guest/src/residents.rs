@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::resident::Resident;
 
 /// A place for an object's copy. Who uses it holds the lock.
-pub(crate) type Place = Arc<Mutex<Option<Resident>>>;
+pub(crate) type Place = Arc<Mutex<Option<Box<Resident>>>>;
 
 struct Kept {
     place: Place,
@@ -40,15 +40,15 @@ impl Residents {
     /// The place of an object, which is used now.
     pub(crate) fn place(&self, space: u64) -> Place {
         let mut table = self.table.lock();
-        table.clock += 1;
-        let now = table.clock;
-        let kept =
-            table.kept.entry(space).or_insert_with(|| Kept { place: Place::default(), used: now, bytes: 0 });
-        let before = std::mem::replace(&mut kept.used, now);
-        let place = kept.place.clone();
-        table.uses.remove(&before);
-        table.uses.insert(now, space);
-        place
+        let Table { kept, uses, clock, .. } = &mut *table;
+        let kept = kept.entry(space).or_insert_with(|| Kept { place: Place::default(), used: 0, bytes: 0 });
+        if kept.used != *clock || *clock == 0 {
+            *clock += 1;
+            let before = std::mem::replace(&mut kept.used, *clock);
+            uses.remove(&before);
+            uses.insert(*clock, space);
+        }
+        kept.place.clone()
     }
 
     /// Takes note of what an object's copy takes, and drops those that were used least recently if there are too many.

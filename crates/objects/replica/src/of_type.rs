@@ -1,21 +1,22 @@
 //! Requests that name a type by a word: the state of this member knows its number.
 
-use objects_state::{
-    Act, Call, Caller, Command, Identity, MethodKind, ObjectName, Problem, Slug, State, TypeId,
-};
+use objects_state::{Act, Call, Caller, Command, Identity, MethodKind, Problem, Slug, State, TypeId};
 
 use crate::edge::{Question, Request, SessionProof, Subject};
 
-/// Puts the number of its type into a request. False if the state knows no type of that name: then it is as it came.
-pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
-    let Request::OfType { type_name, request: asked, consistency, min_position, .. } = request else {
-        return true;
-    };
+/// Puts the number of its type into a request that names one. False if the state knows no type of that name: then it is as it came.
+pub(crate) fn find(request: &mut Request, state: &State) -> bool {
+    let Request::OfType { type_name, request: asked, .. } = request else { return true };
     let Some(kind) = state.type_named(type_name) else { return false };
+    set_type(asked, kind);
+    true
+}
+
+/// Takes the request out whose type was found.
+pub(crate) fn unfold(request: &mut Request, state: &State) {
+    let Request::OfType { request: asked, consistency, min_position, .. } = request else { return };
     let (consistency, min_position) = (*consistency, *min_position);
-    let mut asked = asked.take();
-    set_type(&mut asked, kind);
-    *request = match asked {
+    *request = match asked.take() {
         Request::Command { command: Command::Call(call), secret_hash } if is_query(&call, state) => {
             // As a query of a built-in type that was sent by POST.
             let proof = proof_of_caller(&call.caller, secret_hash);
@@ -27,33 +28,28 @@ pub(crate) fn resolve(request: &mut Request, state: &State) -> bool {
         }
         asked => asked,
     };
-    true
 }
 
 /// Whether a call is answered from this member's state: it is a query, or its object is not there, and nobody can tell whether it
 /// is one. A call does not make objects of users' types, so the state refuses both. In the log it may come behind its object, which
 /// refuses queries there. One that may be sent again goes there all the same: the same request may be there already.
 fn is_query(call: &Call, state: &State) -> bool {
-    match state.describe(&call.object) {
-        None if call.caller.identity == Identity::Anonymous => true,
-        _ => state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query),
-    }
+    (call.caller.identity == Identity::Anonymous && !state.is_there(&call.object))
+        || state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query)
 }
 
-/// Whether nobody can say yet if a call is a query: this member's state does not have its object, and so not its version.
+/// Whether nobody can say yet if a call, whose type was found, is a query: this member's state does not have its object, and so not its version.
 pub(crate) fn may_be_a_query(request: &Request, state: &State) -> bool {
-    let Request::OfType { type_name, request, .. } = request else { return false };
-    let Request::Command { command: Command::Call(call), .. } = &**request else { return false };
-    let name = call.object.name.clone();
-    state.type_named(type_name).is_some_and(|kind| state.describe(&ObjectName { kind, name }).is_none())
+    let Request::OfType { request, .. } = request else { return false };
+    matches!(&**request, Request::Command { command: Command::Call(call), .. } if !state.is_there(&call.object))
 }
 
-/// Whether arguments are in the form that the method takes, as far as this member's state knows it.
+/// Whether arguments are in the form that the method takes, as far as this member's state knows it. The type was found.
 ///
 /// # Errors
 /// They are JSON, and it takes bytes.
 pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Problem> {
-    let Request::OfType { type_name, request, is_bytes: false, .. } = request else { return Ok(()) };
+    let Request::OfType { request, is_bytes: false, .. } = request else { return Ok(()) };
     let (object, method, args) = match &**request {
         Request::Command { command: Command::Call(call), .. } => {
             (&call.object, call.invocation.method.as_str(), &call.invocation.args)
@@ -63,13 +59,13 @@ pub(crate) fn check_codec(request: &Request, state: &State) -> Result<(), Proble
         }
         _ => return Ok(()),
     };
-    let kind = state.type_named(type_name).filter(|_| !args.is_empty());
-    let Some(kind) = kind.filter(|kind| state.has_methods_of_bytes(*kind)) else { return Ok(()) };
-    let object = ObjectName { kind, name: object.name.clone() };
+    if args.is_empty() || !state.has_methods_of_bytes(object.kind) {
+        return Ok(());
+    }
     // Who may not call it learns nothing of it here.
     let may_call =
-        request.principal().is_some_and(|own| state.judge(own, &Act::Method(&object, method)).is_ok());
-    if may_call && state.takes_bytes(&object, method) {
+        request.principal().is_some_and(|own| state.judge(own, &Act::Method(object, method)).is_ok());
+    if may_call && state.takes_bytes(object, method) {
         let detail = "the method takes bytes: send them with `Content-Type: application/octet-stream`";
         return Err(Problem::new(Slug::BadCodec, detail));
     }

@@ -15,6 +15,7 @@ use crate::runs::Runs;
 use crate::slots::SlotTable;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
+use crate::types;
 
 record! {
     /// What there is one of.
@@ -69,6 +70,8 @@ pub(crate) struct Core {
     pub(crate) deadly: Vec<Deadly>,
     /// How often something happened to a version of a type; no part of the state.
     pub(crate) types_changes: u64,
+    /// What calls ask of versions; read from the records.
+    pub(crate) types: types::Table,
     /// Who may do what, as calls look it up; made from the records.
     pub(crate) access: Table,
     /// Which objects are this group's; as the record says.

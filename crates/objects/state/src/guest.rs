@@ -128,6 +128,16 @@ pub enum Progress {
 pub trait Host {
     /// A page that differs from the version's image.
     fn page(&self, number: u32) -> Option<&[u8]>;
+    /// Looks at many of them, whose numbers come in order.
+    fn each_page<'a>(
+        &'a self,
+        numbers: &mut dyn Iterator<Item = u32>,
+        look: &mut dyn FnMut(u32, Option<&'a [u8]>),
+    ) {
+        for number in numbers {
+            look(number, self.page(number));
+        }
+    }
     /// The numbers of those pages, in order.
     fn pages(&self) -> Vec<u32>;
     /// Size of the memory and globals, as the last run left them; nothing if they are the image's.
@@ -295,6 +305,9 @@ pub trait Engine: Send + Sync {
 
     /// Runs a query on a copy of an object's memory.
     fn query(&self, run: &Run<'_>, host: &dyn Host) -> Ended;
+
+    /// Takes what a run has changed back, once it has been read: its room serves another run.
+    fn reuse(&self, _pages: Pages) {}
 
     /// Begins a query in the background, on a copy of the object's memory as it is; or a part of a migration that is only tried.
     /// Gives its number; nothing if too many are under way.

@@ -105,11 +105,11 @@ pub(crate) mod table {
 }
 
 pub(crate) fn occupied(space: u64) -> Key {
-    of(&[&[kind::OCCUPIED][..], &space.to_be_bytes()])
+    Key::beginning([kind::OCCUPIED], &space.to_be_bytes())
 }
 
 pub(crate) fn object(name: &ObjectName) -> Key {
-    of(&[&[kind::OBJECT, name.kind.0][..], name.name.as_bytes()])
+    Key::beginning([kind::OBJECT, name.kind.0], name.name.as_bytes())
 }
 
 pub(crate) fn objects_of(kind: TypeId) -> Key {
@@ -121,7 +121,11 @@ pub(crate) fn space(space: u64) -> Key {
 }
 
 pub(crate) fn entry(space: u64, table: u8, sub: &[u8]) -> Key {
-    of(&[&[kind::SPACE][..], &space.to_be_bytes(), &[table], sub])
+    let mut head = [0; ENTRY_HEAD];
+    head[0] = kind::SPACE;
+    head[1..9].copy_from_slice(&space.to_be_bytes());
+    head[9] = table;
+    Key::beginning(head, sub)
 }
 
 /// Bytes of an entry's key before the key within its table.
@@ -210,7 +214,7 @@ pub(crate) fn type_totals() -> Key {
 }
 
 pub(crate) fn user_type(kind: TypeId) -> Key {
-    of(&[&[kind::TYPE, kind.0]])
+    Key::beginning([kind::TYPE, kind.0], &[])
 }
 
 pub(crate) fn versions(kind: TypeId) -> Key {

@@ -36,6 +36,31 @@ impl Key {
         Self(Bytes::InPlace { length: length as u8, bytes })
     }
 
+    /// Of a beginning that is short, and the rest.
+    pub(crate) fn beginning<const N: usize>(head: [u8; N], rest: &[u8]) -> Self {
+        const { assert!(N <= IN_PLACE) };
+        let mut bytes = [0; IN_PLACE];
+        bytes[..N].copy_from_slice(&head);
+        match bytes.get_mut(N..N + rest.len()) {
+            Some(place) => place.copy_from_slice(rest),
+            None => return Self(Bytes::Heap([&head, rest].concat().into())),
+        }
+        Self(Bytes::InPlace { length: (N + rest.len()) as u8, bytes })
+    }
+
+    /// The same with a number behind it.
+    pub(crate) fn numbered(&self, number: u32) -> Self {
+        let number = number.to_be_bytes();
+        if let Bytes::InPlace { length, bytes } = &self.0 {
+            let (begin, mut bytes) = (usize::from(*length), *bytes);
+            if let Some(place) = bytes.get_mut(begin..begin + number.len()) {
+                place.copy_from_slice(&number);
+                return Self(Bytes::InPlace { length: length + number.len() as u8, bytes });
+            }
+        }
+        Self::of(&[self, &number])
+    }
+
     /// The same with the last byte one higher, which must have room for it.
     pub(crate) fn raised(mut self) -> Self {
         let last = match &mut self.0 {
@@ -121,6 +146,24 @@ mod tests {
     #[test]
     fn key_takes_no_more_than_its_bytes_and_a_word() {
         assert_eq!(size_of::<Key>(), IN_PLACE + 8);
+    }
+
+    #[test]
+    fn key_of_a_beginning_is_that_of_both_parts() {
+        for length in [0, 1, 29, 30, 31, 300] {
+            let rest = vec![7; length];
+            assert_eq!(Key::beginning([1, 2], &rest), Key::of(&[&[1, 2], &rest]));
+        }
+    }
+
+    #[test]
+    fn numbered_key_has_the_number_behind_it() {
+        for length in [0, 10, 28, 29, 33] {
+            let key = vec![7; length];
+            let numbered = Key::from(&key[..]).numbered(0x0102_0304);
+            assert_eq!(numbered[..], [&key[..], &[1, 2, 3, 4]].concat());
+            assert_eq!(numbered, Key::from(&numbered[..]));
+        }
     }
 
     #[test]

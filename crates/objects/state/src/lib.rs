@@ -154,6 +154,7 @@ mod types;
 mod user;
 mod version;
 mod waits;
+mod walk;
 
 pub use access::Act;
 pub use allowance::{QuotaLimits, QuotaOf};

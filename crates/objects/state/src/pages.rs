@@ -25,6 +25,18 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// Forgets all, and keeps its room.
+    pub fn clear(&mut self) {
+        self.changes.clear();
+        self.contents.clear();
+    }
+
+    /// Bytes for which there is room.
+    #[must_use]
+    pub const fn room(&self) -> usize {
+        self.contents.capacity()
+    }
+
     /// A page is as in the version's image again. It was not before.
     pub fn gone(&mut self, number: u32) {
         self.changes.push((number, Change::Gone));
@@ -41,6 +53,11 @@ impl Pages {
         for line in places(lines) {
             self.contents.extend_from_slice(&page[line * LINE_BYTES..][..LINE_BYTES]);
         }
+    }
+
+    /// The lines of all pages, behind each other.
+    pub(crate) fn contents(&self) -> &[u8] {
+        &self.contents
     }
 
     /// How many.
@@ -120,27 +137,29 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Puts the lines into a page, and gives what was in their places.
-    pub(crate) fn exchange(self, page: &mut [u8]) -> KeptLines {
-        let mut contents = Vec::with_capacity(self.contents.len());
+    /// Puts the lines into a page. What was in their places is appended to `kept`.
+    pub(crate) fn exchange(self, page: &mut [u8], kept: &mut Vec<u8>) -> KeptLines {
+        let begin = kept.len();
         for (start, line) in self.iter() {
             let place = &mut page[start..start + LINE_BYTES];
-            contents.extend_from_slice(place);
+            kept.extend_from_slice(place);
             place.copy_from_slice(line);
         }
-        KeptLines { lines: self.lines, contents }
+        KeptLines { lines: self.lines, begin }
     }
 }
 
-/// Lines of a page as they were.
+/// Lines of a page as they were, which lie among others from there on.
 pub(crate) struct KeptLines {
     lines: u8,
-    contents: Vec<u8>,
+    begin: usize,
 }
 
 impl KeptLines {
-    pub(crate) fn put_back(&self, page: &mut [u8]) {
-        Lines { lines: self.lines, contents: &self.contents }.put_into(page);
+    /// The last ones that are kept go back, and are kept no longer.
+    pub(crate) fn put_back(&self, page: &mut [u8], kept: &mut Vec<u8>) {
+        Lines { lines: self.lines, contents: &kept[self.begin..] }.put_into(page);
+        kept.truncate(self.begin);
     }
 }
 
@@ -168,9 +187,11 @@ mod tests {
         some.put_into(&mut into);
         let firsts: Vec<u8> = into.chunks(LINE_BYTES).map(|line| line[0]).collect();
         assert_eq!(firsts, [1, 0, 0, 0, 0, 0, 0, 8]);
-        let kept = all.exchange(&mut into);
+        let mut kept = vec![9];
+        let before = all.exchange(&mut into, &mut kept);
         assert_eq!(into, page);
-        kept.put_back(&mut into);
+        before.put_back(&mut into, &mut kept);
+        assert_eq!(kept, [9]);
         assert_eq!((into[0], into[LINE_BYTES], into[PAGE_BYTES - 1]), (1, 0, 8));
     }
 }

@@ -230,6 +230,12 @@ impl State {
         Some(describe(&self.core, object.clone(), &header))
     }
 
+    /// Whether there is an object of that name.
+    #[must_use]
+    pub fn is_there(&self, object: &ObjectName) -> bool {
+        self.core.store.get(&key::object(object)).is_some()
+    }
+
     /// The objects of a type whose names begin so, behind that name, in the order of their names.
     pub fn list<'a>(
         &'a self,
@@ -439,8 +445,8 @@ impl State {
     /// What a method is that an object of a user's type has, or would have if it were created now.
     #[must_use]
     pub fn method_kind(&self, object: &ObjectName, method: &str) -> Option<MethodKind> {
-        let version = match self.describe(object) {
-            Some(there) => there.user?.version,
+        let version = match user::version_of(&self.core, object) {
+            Some(version) => version,
             None => types::find(&self.core, object.kind)?.current?,
         };
         types::method(&self.core, object.kind, version, method).ok().map(|about| about.kind)

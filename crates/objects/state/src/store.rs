@@ -14,6 +14,7 @@ use crate::key::Key;
 use crate::pages::{KeptLines, Lines};
 use crate::scan::{Scan, SnapshotProgress};
 use crate::sum::Sum;
+use crate::walk::{walk, walk_mut};
 
 type Value = Box<[u8]>;
 
@@ -21,20 +22,32 @@ type Value = Box<[u8]>;
 enum Before {
     /// The record; nothing if there was none.
     Record(Option<Value>),
-    /// Lines of a page.
+    /// Lines of a page: their contents lie in the journal's.
     Lines(KeptLines),
+}
+
+/// What the running command has replaced.
+#[derive(Default)]
+struct Journal {
+    /// In order.
+    changes: Vec<(Key, Before)>,
+    /// Contents of lines as they were, behind each other.
+    lines: Vec<u8>,
 }
 
 /// What a record of this size takes beside its bytes, about.
 pub(crate) const RECORD_BYTES: usize = 64;
 
+/// More than the first bytes of keys.
+const KINDS: usize = 64;
+
 /// The records of a group.
-#[derive(Default)]
 pub(crate) struct Store {
     records: BTreeMap<Key, Value>,
     sum: Sum,
-    /// What the running command has replaced, in order.
-    journal: Vec<(Key, Before)>,
+    journal: Journal,
+    /// How often records have changed, by the first bytes of their keys.
+    ages: [u64; KINDS],
     /// Bytes that the running command has written.
     written: usize,
     pub(crate) scan: Option<Scan>,
@@ -44,6 +57,27 @@ pub(crate) struct Store {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark {
     changes: usize,
+}
+
+/// Lines are written into no other.
+const IS_THERE: &str = "a page whose lines are written is there";
+
+/// The first byte of a key.
+fn kind_of(key: &[u8]) -> usize {
+    key.first().map_or(0, |kind| usize::from(*kind) % KINDS)
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self {
+            records: BTreeMap::new(),
+            sum: Sum::default(),
+            journal: Journal::default(),
+            ages: [0; KINDS],
+            written: 0,
+            scan: None,
+        }
+    }
 }
 
 impl Store {
@@ -65,26 +99,41 @@ impl Store {
         };
         self.written += RECORD_BYTES + key.len() + value.len();
         let is_new = old.is_none();
-        self.journal.push((key, Before::Record(old)));
+        self.note(key, Before::Record(old));
         is_new
     }
 
-    /// Writes lines of a page that is there. Counts as writing it whole.
-    pub(crate) fn put_lines(&mut self, key: Key, lines: Lines<'_>) {
-        let Some(present) = self.records.get_mut(&key) else {
-            panic!("lines are written into a page that is there");
-        };
+    /// Writes lines of pages that are there, in the order of their keys. Each counts as writing it whole.
+    pub(crate) fn put_lines(&mut self, pages: &[(Key, Lines<'_>)]) {
         if self.scan.is_some() {
-            // It may want the whole record as it was.
-            let mut page = present.clone();
-            lines.put_into(&mut page);
-            self.put(key, &page);
+            // It may want the whole records as they were.
+            for (key, lines) in pages {
+                let mut page = Value::from(self.get(key).expect(IS_THERE));
+                lines.put_into(&mut page);
+                self.put(key.clone(), &page);
+            }
             return;
         }
-        self.sum.changes(&key, present);
-        let before = Before::Lines(lines.exchange(present));
-        self.written += RECORD_BYTES + key.len() + present.len();
-        self.journal.push((key, before));
+        let Self { records, sum, journal, written, ages, .. } = self;
+        sum.change_some(pages.iter().map(|(key, _)| key), records);
+        let by_key = pages.iter().map(|(key, lines)| (key, lines));
+        walk_mut(records, by_key, |key, lines, present| {
+            let present = present.expect(IS_THERE);
+            *written += RECORD_BYTES + key.len() + present.len();
+            ages[kind_of(key)] += 1;
+            let before = lines.exchange(present, &mut journal.lines);
+            journal.changes.push((key.clone(), Before::Lines(before)));
+        });
+    }
+
+    fn note(&mut self, key: Key, before: Before) {
+        self.ages[kind_of(&key)] += 1;
+        self.journal.changes.push((key, before));
+    }
+
+    /// How often records have changed whose keys begin with that byte: who keeps what it has read of them sees whether it is old.
+    pub(crate) fn age(&self, kind: u8) -> u64 {
+        self.ages[usize::from(kind) % KINDS]
     }
 
     /// Says whether there was such a record.
@@ -97,20 +146,22 @@ impl Store {
         let (key, old) = self.records.remove_entry(key)?;
         self.written += RECORD_BYTES;
         self.sum.removed(&key, &old);
-        self.journal.push((key, Before::Record(Some(old))));
-        match self.journal.last() {
+        self.note(key, Before::Record(Some(old)));
+        match self.journal.changes.last() {
             Some((_, Before::Record(old))) => old.as_deref(),
             _ => None,
         }
     }
 
     pub(crate) const fn mark(&self) -> Mark {
-        Mark { changes: self.journal.len() }
+        Mark { changes: self.journal.changes.len() }
     }
 
     /// Takes back all that was changed since.
     pub(crate) fn rollback(&mut self, mark: Mark) {
-        for (key, before) in self.journal.drain(mark.changes..).rev() {
+        let Journal { changes, lines } = &mut self.journal;
+        for (key, before) in changes.drain(mark.changes..).rev() {
+            self.ages[kind_of(&key)] += 1;
             if let Some(now) = self.records.get(&key) {
                 self.sum.removed(&key, now);
             }
@@ -120,9 +171,8 @@ impl Store {
                     continue;
                 }
                 Before::Record(Some(old)) => _ = self.records.insert(key.clone(), old),
-                Before::Lines(lines) => {
-                    let present = self.records.get_mut(&key);
-                    lines.put_back(present.expect("lines were written into a page that is there"));
+                Before::Lines(kept) => {
+                    kept.put_back(self.records.get_mut(&key).expect(IS_THERE), lines);
                 }
             }
             self.sum.added(&key, &self.records[&key]);
@@ -131,13 +181,13 @@ impl Store {
 
     /// How many changes the running command has made.
     pub(crate) const fn changes(&self) -> usize {
-        self.journal.len()
+        self.journal.changes.len()
     }
 
     /// Its changes behind so many: the keys, and what was there before; but for pages of which lines have changed, which are as long
     /// as they were.
     pub(crate) fn changes_since(&self, count: usize) -> impl Iterator<Item = (&Key, Option<&[u8]>)> {
-        self.journal.iter().skip(count).filter_map(|(key, before)| match before {
+        self.journal.changes.iter().skip(count).filter_map(|(key, before)| match before {
             Before::Record(old) => Some((key, old.as_deref())),
             Before::Lines(_) => None,
         })
@@ -150,7 +200,8 @@ impl Store {
 
     /// The command has ended. Gives how many bytes it has written.
     pub(crate) fn commit(&mut self) -> usize {
-        for (key, before) in self.journal.drain(..) {
+        self.journal.lines.clear();
+        for (key, before) in self.journal.changes.drain(..) {
             // While there is one, no lines are written.
             if let (Some(scan), Before::Record(old)) = (&mut self.scan, before) {
                 scan.keep(key, old);
@@ -162,6 +213,15 @@ impl Store {
 
     pub(crate) fn get(&self, key: &Key) -> Option<&[u8]> {
         self.records.get(key).map(|value| &**value)
+    }
+
+    /// Looks at records in the order of their keys; each comes with what stands beside its key.
+    pub(crate) fn each<'a, T>(
+        &'a self,
+        keys: impl Iterator<Item = (Key, T)>,
+        mut look: impl FnMut(T, Option<&'a [u8]>),
+    ) {
+        walk(&self.records, keys, |beside, record| look(beside, record.map(|record| &**record)));
     }
 
     /// The records from there on.
@@ -218,7 +278,7 @@ impl Store {
     }
 
     pub(crate) const fn is_settled(&self) -> bool {
-        self.journal.is_empty()
+        self.journal.changes.is_empty()
     }
 }
 
@@ -272,8 +332,8 @@ mod tests {
 
     fn put_lines(store: &mut Store, key: &Key, which: u8, byte: u8) {
         let pages = lines(which, byte);
-        let (_, lines) = pages.iter().next().expect("there is one");
-        store.put_lines(key.clone(), lines.expect("it is written"));
+        let lines = pages.iter().map(|(_, lines)| (key.clone(), lines.expect("it is written")));
+        store.put_lines(&lines.collect::<Vec<_>>());
     }
 
     #[test]

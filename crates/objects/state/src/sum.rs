@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use twox_hash::XxHash3_64;
 
 use crate::key::Key;
+use crate::walk::walk_set;
 
 /// Bytes from which on a record is long: hashing it takes longer than remembering its key.
 const LONG: usize = 1024;
@@ -63,6 +64,25 @@ impl Sum {
         if !self.outstanding.contains(key) {
             self.terms = self.terms.wrapping_sub(term(key, old));
             self.outstanding.insert(key.clone());
+        }
+    }
+
+    /// Long records are about to change, and stay long: their keys come in order.
+    pub(crate) fn change_some<'a>(
+        &mut self,
+        keys: impl Iterator<Item = &'a Key>,
+        records: &BTreeMap<Key, Box<[u8]>>,
+    ) {
+        let mut more = Vec::new();
+        walk_set(&self.outstanding, keys, |key, is_out| {
+            if !is_out {
+                more.push(key);
+            }
+        });
+        for key in more {
+            if let Some(old) = records.get(key) {
+                self.changes(key, old);
+            }
         }
     }
 

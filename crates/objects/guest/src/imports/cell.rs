@@ -53,7 +53,6 @@ pub(crate) struct Facts {
     pub(crate) now_ms: i64,
     pub(crate) position: u64,
     pub(crate) random: Random,
-    pub(crate) caller: String,
 }
 
 /// How large the memory may become.
@@ -85,6 +84,8 @@ pub(crate) struct Cell {
     pub(crate) dirty: Option<Dirty>,
     pub(crate) host: Borrowed,
     pub(crate) facts: Facts,
+    /// Who calls, in words.
+    pub(crate) caller: String,
     pub(crate) acts: Acts,
     pub(crate) growth: Growth,
     /// The last line of this run.
@@ -100,6 +101,7 @@ impl Cell {
             dirty: None,
             host: Borrowed::default(),
             facts: Facts::default(),
+            caller: String::new(),
             acts: Acts::default(),
             growth: Growth { bytes_max: None, is_refused: false },
             last_logged: String::new(),
@@ -113,8 +115,10 @@ impl Cell {
     }
 
     /// Begins a run.
-    pub(crate) fn begin(&mut self, facts: Facts) {
+    pub(crate) fn begin(&mut self, facts: Facts, caller: &str) {
         self.facts = facts;
+        self.caller.clear();
+        self.caller.push_str(caller);
         self.acts = Acts::default();
         self.growth.is_refused = false;
         self.last_logged.clear();

@@ -43,6 +43,8 @@ pub(crate) struct Instance {
     /// What all of it belongs to.
     instance: wasmtime::Instance,
     bytes_max: usize,
+    /// Room for the registers.
+    registers: Vec<u8>,
 }
 
 /// How an entry ended.
@@ -69,7 +71,8 @@ impl Instance {
         store.data_mut().meter = Some(meter);
         let entries = Entries::of(&instance, &mut store);
         let (tracking, bytes_max) = (recipe.tracking, recipe.bytes_max);
-        Ok(Self { store, memory, globals, entries, meter, dirty, tracking, instance, bytes_max })
+        let registers = Vec::new();
+        Ok(Self { store, memory, globals, entries, meter, dirty, tracking, instance, bytes_max, registers })
     }
 
     /// All of its memory.
@@ -82,10 +85,10 @@ impl Instance {
         self.memory.data_mut(&mut self.store)
     }
 
-    /// What may have been written since the last time, in order.
-    pub(crate) fn take_written(&mut self) -> Vec<Written> {
+    /// What may have been written since the last time, in order, in the place of what `written` held.
+    pub(crate) fn take_written(&mut self, written: &mut Vec<Written>) {
         let bytes = self.bytes().len();
-        self.dirty.take(&mut self.store, bytes, self.tracking)
+        self.dirty.take(&mut self.store, bytes, self.tracking, written);
     }
 
     /// Bytes that are kept to know it.
@@ -99,8 +102,14 @@ impl Instance {
     }
 
     /// Enters it for a run.
-    pub(crate) fn enter(&mut self, entry: Entry<'_>, facts: Facts, fuel: u64, host: &dyn Host) -> Left {
-        self.store.data_mut().begin(facts);
+    pub(crate) fn enter(
+        &mut self,
+        entry: Entry<'_>,
+        (facts, caller): (Facts, &str),
+        fuel: u64,
+        host: &dyn Host,
+    ) -> Left {
+        self.store.data_mut().begin(facts, caller);
         self.meter.fill(&mut self.store, fuel, STACK_BYTES);
         fn slot(instance: &mut Instance) -> &mut Borrowed {
             &mut instance.store.data_mut().host
@@ -111,7 +120,7 @@ impl Instance {
 
     /// Runs what makes the image: the start function, `_initialize`, `init_source`, `describe`. What a source says of itself.
     pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<Vec<u8>, Failure> {
-        self.store.data_mut().begin(Facts::default());
+        self.store.data_mut().begin(Facts::default(), "");
         self.meter.fill(&mut self.store, fuel, STACK_BYTES);
         let outcome = self.entries.initialize(&mut self.store, source);
         self.left(outcome, fuel).outcome

@@ -11,13 +11,24 @@ pub(crate) const WASM_PAGE_BYTES: usize = 64 << 10;
 
 impl Instance {
     pub(crate) fn registers(&mut self) -> Vec<u8> {
+        self.put_registers();
+        self.registers.clone()
+    }
+
+    fn put_registers(&mut self) {
         let pages = u32::try_from(self.bytes().len() / WASM_PAGE_BYTES).expect("a memory has 32 bits");
-        let mut bytes = pages.to_le_bytes().to_vec();
+        self.registers.clear();
+        self.registers.extend(pages.to_le_bytes());
         for global in &self.globals {
-            let is_number = put(&global.get(&mut self.store), &mut bytes);
+            let is_number = put(&global.get(&mut self.store), &mut self.registers);
             assert!(is_number, "checked: no mutable global is a reference");
         }
-        bytes
+    }
+
+    /// The registers, if they are not these.
+    pub(crate) fn registers_unless(&mut self, before: &[u8]) -> Option<Vec<u8>> {
+        self.put_registers();
+        (self.registers != before).then(|| self.registers.clone())
     }
 
     /// Types of the mutable globals, in their order.

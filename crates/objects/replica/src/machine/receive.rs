@@ -131,18 +131,24 @@ impl ObjectsMachine {
             }
             return None;
         }
-        if !is_final && of_type::may_be_a_query(&request, state) {
+        let is_known = of_type::find(&mut request, state);
+        if is_known && !is_final && of_type::may_be_a_query(&request, state) {
             self.hear(&request, state, group.now().mono());
             self.wait(request, since, group);
             return None;
         }
-        if let Err(problem) = of_type::check_codec(&request, state) {
-            self.hear(&request, state, group.now().mono());
-            self.refuse(&request, problem);
-            return None;
-        }
-        if of_type::resolve(&mut request, state) {
-            return Some(request);
+        if is_known {
+            return match of_type::check_codec(&request, state) {
+                Ok(()) => {
+                    of_type::unfold(&mut request, state);
+                    Some(request)
+                }
+                Err(problem) => {
+                    self.hear(&request, state, group.now().mono());
+                    self.refuse(&request, problem);
+                    None
+                }
+            };
         }
         match waits_for {
             Some(position) => self.wait_for(position, request, since),
@@ -234,9 +240,10 @@ impl ObjectsMachine {
         if let Err(problem) = access::admit(&mut request, state) {
             return self.refuse(&request, problem);
         }
-        if !of_type::resolve(&mut request, state) {
+        if !of_type::find(&mut request, state) {
             return self.refuse(&request, no_such_type(&request));
         }
+        of_type::unfold(&mut request, state);
         // A client was heard of when its query came, if its session was known then.
         match proof_of(&request).map(|proof| known(proof, &request, state)) {
             Some(Known::Wrong) => self.refuse(&request, unauthenticated()),

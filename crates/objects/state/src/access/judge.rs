@@ -2,17 +2,16 @@
 
 use crate::asked;
 use crate::builtin::{Method, MethodKind, methods, type_name};
-use crate::codec::{Cursor, Field as _};
+use crate::codec::Cursor;
 use crate::command::{Command, ObjectName, TypeId};
 use crate::group::Core;
 use crate::key;
-use crate::object::Header;
 use crate::placement;
 use crate::principal::{ANONYMOUS, Authority, Principal};
 use crate::problem::{Problem, Slug};
 use crate::rights::{Compiled, Rights};
 use crate::types;
-use crate::version::VersionHash;
+use crate::user;
 
 /// What a principal wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,10 +182,8 @@ fn is_query(core: &Core, object: &ObjectName, method: &str) -> bool {
         let found = methods(object.kind).iter().find(|known: &&Method| known.name == method);
         return found.is_some_and(|known| matches!(known.kind, MethodKind::Query | MethodKind::Either));
     }
-    let header: Option<Header> = core.read(&key::object(object));
-    // What is kept of an object of a user's type begins with its version.
-    let version = header.and_then(|header| VersionHash::take(&mut Cursor::new(&header.root)).ok());
-    let kind = version.and_then(|version| types::method(core, object.kind, version, method).ok());
+    let kind = user::version_of(core, object)
+        .and_then(|version| types::method(core, object.kind, version, method).ok());
     kind.is_some_and(|about| about.kind == MethodKind::Query)
 }
 

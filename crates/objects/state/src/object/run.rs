@@ -23,8 +23,9 @@ pub(crate) struct Open<K: Builtin> {
 /// An object that there is.
 pub(crate) fn open<K: Builtin>(core: &Core, object: &ObjectName) -> Option<Open<K>> {
     let header: Header = core.read(&key::object(object))?;
-    // One that was created on use has the defaults.
-    let config = header.explicit.then(|| core.read(&key::entry(header.incarnation, table::CONFIG, &[])));
+    // One that was created on use has the defaults; a type of users has nothing that could differ.
+    let may_differ = header.explicit && size_of::<K::Config>() > 0;
+    let config = may_differ.then(|| core.read(&key::entry(header.incarnation, table::CONFIG, &[])));
     let config = config.flatten().unwrap_or_default();
     let root = decoded(&header.root).unwrap_or_default();
     Some(Open { header, live: Live { config, root, left: None, kind: PhantomData } })

@@ -6,6 +6,7 @@
 
 mod check;
 mod description;
+mod known;
 mod put;
 mod section;
 mod shown;
@@ -24,6 +25,7 @@ use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
 pub(crate) use description::BYTES_LEVEL;
+pub(crate) use known::{Table, remember};
 pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
@@ -208,6 +210,11 @@ pub(crate) fn find(core: &Core, kind: TypeId) -> Option<UserType> {
     if is_user(kind) { core.read(&key::user_type(kind)) } else { None }
 }
 
+/// Whether there is a type of users of that number.
+pub(crate) fn is_there(core: &Core, kind: TypeId) -> bool {
+    is_user(kind) && core.store.get(&key::user_type(kind)).is_some()
+}
+
 /// All types, in the order of their numbers.
 pub(crate) fn all(core: &Core) -> impl Iterator<Item = (TypeId, UserType)> + '_ {
     core.store
@@ -216,7 +223,10 @@ pub(crate) fn all(core: &Core) -> impl Iterator<Item = (TypeId, UserType)> + '_ 
 }
 
 pub(crate) fn named(core: &Core, name: &str) -> Option<TypeId> {
-    all(core).find(|(_, known)| known.name == name).map(|(kind, _)| kind)
+    // A type's record begins with its name.
+    let is_it = |record: &[u8]| Cursor::new(record).text() == Ok(name);
+    let found = core.store.prefix(&[kind::TYPE]).find(|(_, record)| is_it(record));
+    found.and_then(|(key, _)| Some(TypeId(*key.get(1)?)))
 }
 
 pub(crate) fn version(core: &Core, kind: TypeId, hash: VersionHash) -> Option<VersionRecord> {
@@ -259,6 +269,9 @@ pub(crate) fn version_of_new(core: &Core, kind: TypeId, known: &UserType) -> Res
 /// # Errors
 /// It is closed.
 pub(crate) fn check_open(core: &Core, kind: TypeId, hash: VersionHash) -> Result<(), Problem> {
+    if known::known(core, kind, hash).is_some_and(|known| !known.is_closed) {
+        return Ok(());
+    }
     let key = key::version(kind, hash);
     if core.store.get(&key).is_none_or(|record| record.first() != Some(&CLOSED)) {
         return Ok(());
@@ -289,7 +302,10 @@ pub(crate) fn method(
     version: VersionHash,
     name: &str,
 ) -> Result<AboutMethod, Problem> {
-    let about = core.read(&key::method(kind, version, name));
+    let about = match known::known(core, kind, version) {
+        Some(known) => known.method(name),
+        None => core.read(&key::method(kind, version, name)),
+    };
     about.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))
 }
 
@@ -300,7 +316,18 @@ pub(crate) fn is_of_bytes(core: &Core, kind: TypeId, version: VersionHash, name:
 
 /// Whether some methods of a version do.
 pub(crate) fn has_bytes(core: &Core, kind: TypeId, version: VersionHash) -> bool {
-    core.store.get(&key::of_bytes(kind, version)).is_some()
+    match known::known(core, kind, version) {
+        Some(known) => known.has_bytes,
+        None => core.store.get(&key::of_bytes(kind, version)).is_some(),
+    }
+}
+
+/// Whether a version wants to know of the end of sessions that have called it.
+pub(crate) fn hears_sessions(core: &Core, kind: TypeId, hash: VersionHash) -> bool {
+    match known::known(core, kind, hash) {
+        Some(known) => known.hears_sessions,
+        None => version(core, kind, hash).is_some_and(|found| found.hears_sessions),
+    }
 }
 
 /// Whether both versions say that memory keeps the state in the same form. What a runner loads is in its memory, too, so sources

@@ -2,10 +2,10 @@
 
 use super::enter::{self, Stop, Visit};
 use super::host::Records;
-use super::{GUARD_LEVEL, Guest, Root, guard, hears_sessions, long};
+use super::{GUARD_LEVEL, Guest, guard, hears_sessions, long};
 use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
-use crate::codec::{decoded, encoded};
+use crate::codec::encoded;
 use crate::command::{Batch, Call, Invocation, ObjectName, Origin, TypeId};
 use crate::effects::Effect;
 use crate::group::Core;
@@ -62,15 +62,19 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
 }
 
 /// The object that is called, and the `wait_ms` among the arguments.
-fn understood(core: &Core, call: &Call) -> Result<(object::Open<Guest>, Option<i64>), Problem> {
-    let find = || find_there(core, &call.object, call.incarnation).map(|(opened, _)| opened);
+fn understood(core: &mut Core, call: &Call) -> Result<(object::Open<Guest>, Option<i64>), Problem> {
+    let find = |core: &mut Core| {
+        let (opened, _) = find_there(core, &call.object, call.incarnation)?;
+        types::remember(core, call.object.kind, opened.live.root.version);
+        Ok(opened)
+    };
     let asked = || Args::parse(&call.invocation.args)?.int_in("wait_ms", 0, i64::MAX);
     if core.meta.feature_level < types::BYTES_LEVEL {
         // Builds that know no bytes look at the arguments first.
         let asked = asked()?;
-        return Ok((find()?, asked));
+        return Ok((find(core)?, asked));
     }
-    let opened = find()?;
+    let opened = find(core)?;
     let (kind, version) = (call.object.kind, opened.live.root.version);
     if types::is_of_bytes(core, kind, version, &call.invocation.method) {
         check_bytes(&call.invocation.args)?;
@@ -93,7 +97,7 @@ fn find_there(
     object: &ObjectName,
     incarnation: Option<u64>,
 ) -> Result<(object::Open<Guest>, bool), Problem> {
-    if types::find(core, object.kind).is_none() {
+    if !types::is_there(core, object.kind) {
         return Err(crate::answer::no_such_type());
     }
     find::<Guest>(core, object, incarnation, false)
@@ -133,10 +137,8 @@ pub(super) fn entry_of<'a>(
 
 /// Whether that is a method of an object of a user's type which takes and gives bytes.
 pub(crate) fn takes_bytes(core: &Core, object: &ObjectName, method: &str) -> bool {
-    let header: Option<object::Header> =
-        core.read(&key::object(object)).filter(|_| types::is_user(object.kind));
-    let root: Option<Root> = header.and_then(|header| decoded(&header.root).ok());
-    root.is_some_and(|root| types::is_of_bytes(core, object.kind, root.version, method))
+    let version = super::version_of(core, object);
+    version.is_some_and(|version| types::is_of_bytes(core, object.kind, version, method))
 }
 
 /// Bytes that are arguments.

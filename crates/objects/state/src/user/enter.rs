@@ -145,6 +145,7 @@ pub(super) fn kept(
         .and_then(|result| {
             Ok(Visited { result, parked: acts::perform(live, ctx, (visit, at), ended.acts)? })
         });
+    ctx.core.engine.get().reuse(ended.pages);
     if kept.is_ok() && !matches!(visit.entry, Entry::Init(_) | Entry::Save | Entry::Migrate(_)) {
         guard::count_run(ctx.core, ctx.header.incarnation);
     }
@@ -252,14 +253,17 @@ fn keep_memory(
         return Ok(());
     }
     let before = live.root.pages;
+    let table = key::entry(ctx.space(), PAGES, &[]);
+    let mut some = Vec::with_capacity(pages.len());
     for (number, lines) in pages.iter() {
-        let key = key::entry(ctx.space(), PAGES, &number.to_be_bytes());
+        let key = table.numbered(number);
         match lines.map(|lines| (lines, lines.page())) {
             Some((_, Some(page))) => live.root.pages += u32::from(ctx.core.store.put(key, page)),
-            Some((lines, None)) => ctx.core.store.put_lines(key, lines),
+            Some((lines, None)) => some.push((key, lines)),
             None => live.root.pages -= u32::from(ctx.core.store.remove(&key)),
         }
     }
+    ctx.core.store.put_lines(&some);
     if let Some(registers) = registers {
         ctx.core.store.put(key::entry(ctx.space(), REGISTERS, &[]), registers);
     }

@@ -119,7 +119,7 @@ pub(crate) fn quarantine(
     let hash = request::hash(&[&super::call::named(object), what, reason.unwrap_or("").as_bytes()]);
     once(core, caller, hash, |core| {
         judged?;
-        if types::find(core, object.kind).is_none() {
+        if !types::is_there(core, object.kind) {
             return Err(Problem::new(Slug::NoSuchType, "only objects of users' types run modules"));
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;

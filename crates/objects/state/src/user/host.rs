@@ -26,6 +26,18 @@ impl Host for Records<'_> {
         self.core.store.get(&key::entry(self.space, PAGES, &number.to_be_bytes()))
     }
 
+    fn each_page<'a>(
+        &'a self,
+        numbers: &mut dyn Iterator<Item = u32>,
+        look: &mut dyn FnMut(u32, Option<&'a [u8]>),
+    ) {
+        if self.is_new {
+            return numbers.for_each(|number| look(number, None));
+        }
+        let pages = key::entry(self.space, PAGES, &[]);
+        self.core.store.each(numbers.map(|number| (pages.numbered(number), number)), look);
+    }
+
     fn pages(&self) -> Vec<u32> {
         if self.is_new {
             return Vec::new();

@@ -56,7 +56,7 @@ pub(crate) fn migrate(
     let hash = request::hash(&[&named(object), b"migrate", &to.0]);
     once(core, caller, hash, |core| {
         judged?;
-        if types::find(core, object.kind).is_none() {
+        if !types::is_there(core, object.kind) {
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;

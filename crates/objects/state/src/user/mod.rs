@@ -23,7 +23,7 @@ mod trial;
 use std::collections::BTreeMap;
 
 use crate::args::Args;
-use crate::codec::record;
+use crate::codec::{Cursor, Field as _, record};
 use crate::command::ObjectName;
 use crate::group::Core;
 use crate::guest::{PAGE_BYTES, VersionHash};
@@ -219,8 +219,15 @@ pub(crate) fn tell_ends(core: &mut Core, ends: &[(ObjectName, u64, Ended)]) {
     }
 }
 
+/// The version of an object that is there.
+pub(crate) fn version_of(core: &Core, object: &ObjectName) -> Option<VersionHash> {
+    let header: Header = core.read(&key::object(object))?;
+    // What is kept of one begins with it.
+    VersionHash::take(&mut Cursor::new(&header.root)).ok().filter(|_| types::is_user(object.kind))
+}
+
 pub(super) fn hears_sessions(core: &Core, object: &ObjectName, version: VersionHash) -> bool {
-    types::version(core, object.kind, version).is_some_and(|found| found.hears_sessions)
+    types::hears_sessions(core, object.kind, version)
 }
 
 /// An object is being deleted: its version and the group's memory have less to carry.

@@ -28,7 +28,7 @@ pub(crate) fn rollback(
     let hash = request::hash(&[&super::call::named(object), b"rollback", &[u8::from(lose_commands)]]);
     once(core, caller, hash, |core| {
         judged?;
-        if types::find(core, object.kind).is_none() {
+        if !types::is_there(core, object.kind) {
             return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
         }
         let (opened, _) = find::<Guest>(core, object, incarnation, false)?;

@@ -125,7 +125,7 @@ fn trial(
     incarnation: Option<u64>,
     to: VersionHash,
 ) -> Result<Begun, Problem> {
-    if types::find(core, object.kind).is_none() {
+    if !types::is_there(core, object.kind) {
         return Err(Problem::new(Slug::NoSuchType, "only types of users have versions"));
     }
     let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
