@@ -110,9 +110,9 @@ impl Commands {
         Ok(())
     }
 
-    /// A call of an expensive object gets its number, if its turn has come.
+    /// Calls of expensive objects get their numbers, if their turn has come.
     fn end_rest(&mut self, now: Now) {
-        if let Some(mut held) = self.rest.next(now.mono()) {
+        while let Some(mut held) = self.rest.next(now.mono()) {
             entry::renumber(&mut held.encoded, self.queue.next_source());
             self.queue.push(held.encoded, Some(held.origin), held.repeatable, held.since);
         }

@@ -6,9 +6,10 @@
 //! long as it took. Whoever calls another object waits for one such call of each member at the most.
 //!
 //! The calls have no numbers yet while they wait here, so they may be given in another order than they came; those of one
-//! object keep theirs, and objects take turns.
+//! object keep theirs, and objects take turns. When the last calls of an object were cheap again, all of its calls that wait here
+//! go at once: with one at a time there would always be more of them, as long as its callers ask for more than that.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::MonoTime;
 use objects_state::limits::USER_TYPE_MIN;
@@ -41,6 +42,8 @@ pub(crate) struct Rest {
     /// What calls took lately, of objects of which that was much.
     expensive: BTreeMap<ObjectName, u64>,
     queues: BTreeMap<ObjectName, VecDeque<Held>>,
+    /// Objects with a queue whose calls have become cheap.
+    cheap: BTreeSet<ObjectName>,
     /// Whose call was given last.
     last: Option<ObjectName>,
     len: usize,
@@ -74,6 +77,12 @@ impl Rest {
 
     /// The call that goes next, if one may go now.
     pub(crate) fn next(&mut self, now: MonoTime) -> Option<Held> {
+        while let Some(object) = self.cheap.first().cloned() {
+            match self.take(&object) {
+                Some(held) => return Some(held),
+                None => _ = self.cheap.remove(&object),
+            }
+        }
         if self.under_way.is_some() || self.len == 0 || now < self.next_at {
             return None;
         }
@@ -82,13 +91,19 @@ impl Rest {
             self.queues.range(behind).next().map(|(object, _)| object.clone())
         });
         let object = behind.or_else(|| self.queues.keys().next().cloned())?;
-        let queue = self.queues.get_mut(&object)?;
+        let held = self.take(&object)?;
+        (self.last, self.under_way) = (Some(object), Some(held.origin));
+        Some(held)
+    }
+
+    /// The first call of an object that waits.
+    fn take(&mut self, object: &ObjectName) -> Option<Held> {
+        let queue = self.queues.get_mut(object)?;
         let held = queue.pop_front()?;
         if queue.is_empty() {
-            self.queues.remove(&object);
+            self.queues.remove(object);
         }
         self.taken(&held);
-        (self.last, self.under_way) = (Some(object), Some(held.origin));
         Some(held)
     }
 
@@ -114,8 +129,9 @@ impl Rest {
                 self.forget_cheapest();
             }
             self.expensive.insert(object.clone(), lately);
+            self.cheap.remove(object);
         } else if known > 0 {
-            self.expensive.remove(object);
+            self.is_cheap(object);
         }
         if is_own && lately >= EXPENSIVE {
             let rest_ms = (RESTS * cost / PER_MS).min(REST_MS_MAX);
@@ -125,7 +141,15 @@ impl Rest {
 
     fn forget_cheapest(&mut self) {
         let cheapest = self.expensive.iter().min_by_key(|(_, cost)| **cost).map(|(object, _)| object.clone());
-        cheapest.iter().for_each(|object| _ = self.expensive.remove(object));
+        cheapest.iter().for_each(|object| self.is_cheap(object));
+    }
+
+    /// An object is expensive no longer.
+    fn is_cheap(&mut self, object: &ObjectName) {
+        self.expensive.remove(object);
+        if self.queues.contains_key(object) {
+            self.cheap.insert(object.clone());
+        }
     }
 
     /// Takes out those that came before that time: they have no effect.
@@ -243,6 +267,33 @@ mod tests {
         rest.ended(Some(origin(2)));
         assert_eq!((next(&mut rest, 100), rest.len(), rest.bytes()), (Some(4), 0, 0));
         assert_eq!(rest.due(), None);
+    }
+
+    #[test]
+    fn calls_of_an_object_that_is_cheap_again_go_at_once_in_their_order() {
+        let mut rest = Rest::default();
+        rest.learn(&call("a", 1), MS, true, MonoTime::ZERO);
+        rest.learn(&call("b", 2), MS, true, MonoTime::ZERO);
+        for (object, number) in [("a", 3), ("b", 4), ("a", 5), ("a", 6), ("b", 7)] {
+            hold(&mut rest, object, number, 0);
+        }
+        assert_eq!((next(&mut rest, 10), next(&mut rest, 10)), (Some(3), None));
+        for _ in 0..3 {
+            rest.learn(&call("a", 3), 500, true, MonoTime::of_ms(11));
+        }
+        assert_eq!((next(&mut rest, 11), next(&mut rest, 11)), (Some(5), Some(6)));
+        assert_eq!((next(&mut rest, 11), rest.due()), (None, None), "3 is under way");
+        assert!(rest.wants(&call("a", 8)).is_none() && rest.wants(&call("b", 8)).is_some());
+        rest.ended(Some(origin(3)));
+        assert_eq!((next(&mut rest, 12), next(&mut rest, 12)), (Some(4), None));
+        // It is expensive again before they have gone.
+        hold(&mut rest, "b", 8, 0);
+        for _ in 0..3 {
+            rest.learn(&call("b", 4), 500, true, MonoTime::of_ms(13));
+        }
+        rest.learn(&call("b", 4), MS, true, MonoTime::of_ms(13));
+        rest.ended(Some(origin(4)));
+        assert_eq!((next(&mut rest, 13), next(&mut rest, 17), next(&mut rest, 17)), (None, Some(7), None));
     }
 
     #[test]

@@ -344,7 +344,9 @@ impl StateMachine for ObjectsMachine {
     fn deadlines(&self, now: Now) -> impl Iterator<Item = MonoTime> {
         let tick = self.tick_proposed.is_none().then_some(self.tick_due);
         let ready = self.readiness.is_open().then(|| now.mono().plus_ms(ASK_MS));
-        let rest = self.commands.rest_ends();
+        // Without a leader none of them goes, however late it is.
+        let late = |at: MonoTime| if at > now.mono() { at } else { now.mono().plus_ms(ASK_MS) };
+        let rest = self.commands.rest_ends().map(late);
         let long = self.long_runs.asks_at(now.mono());
         let queries = self.long_queries.asks_at(now.mono());
         self.sessions.deadlines().into_iter().chain([tick, ready, rest, long, queries]).flatten()
