@@ -1,20 +1,24 @@
 //! The digest of the records: the sum of their terms, whatever the order in which they came to be what they are.
 //!
 //! A short record's term is exchanged as the record changes. That of a long one is taken out of the sum at its first change, and is
-//! worked out when the sum is asked for: most of what users' modules write they write again and again. Until then nobody
-//! would see if a long record changed by itself; that shows as a difference from the other members.
+//! worked out when the sum is asked for: most of what users' modules write they write again and again. One that is left alone for a
+//! while comes in again. Until then nobody would see if a long record changed by itself; that shows as a difference from the other
+//! members.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use twox_hash::XxHash3_64;
 
 use crate::key::Key;
-use crate::walk::walk_set;
+use crate::walk::walk_mut;
 
 /// Bytes from which on a record is long: hashing it takes longer than remembering its key.
 const LONG: usize = 1024;
 /// Long records whose terms are out of the sum at the end of a command, at the most.
 const OUTSTANDING_MAX: usize = 256;
+/// Commands behind which a long record that none of them has changed comes in, at the next multiple of it: the sum is asked for about
+/// as often.
+const LEFT_ALONE: u64 = 128;
 
 /// What a record adds to the sum.
 pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
@@ -25,21 +29,23 @@ pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
 #[derive(Default)]
 pub(crate) struct Sum {
     terms: u64,
-    /// Long records that are there and whose terms are not in it.
-    outstanding: BTreeSet<Key>,
+    /// Long records that are there and whose terms are not in it, with the command that has changed them last.
+    outstanding: BTreeMap<Key, u64>,
+    /// How many commands have ended.
+    commands: u64,
 }
 
 impl Sum {
     pub(crate) fn added(&mut self, key: &Key, value: &[u8]) {
         if value.len() >= LONG {
-            self.outstanding.insert(key.clone());
+            self.outstanding.insert(key.clone(), self.commands);
         } else {
             self.terms = self.terms.wrapping_add(term(key, value));
         }
     }
 
     pub(crate) fn removed(&mut self, key: &Key, old: &[u8]) {
-        if old.len() < LONG || !self.outstanding.remove(key) {
+        if old.len() < LONG || self.outstanding.remove(key).is_none() {
             self.terms = self.terms.wrapping_sub(term(key, old));
         }
     }
@@ -61,10 +67,12 @@ impl Sum {
 
     /// A long record is about to change, and stays long.
     pub(crate) fn changes(&mut self, key: &Key, old: &[u8]) {
-        if !self.outstanding.contains(key) {
-            self.terms = self.terms.wrapping_sub(term(key, old));
-            self.outstanding.insert(key.clone());
+        if let Some(last) = self.outstanding.get_mut(key) {
+            *last = self.commands;
+            return;
         }
+        self.terms = self.terms.wrapping_sub(term(key, old));
+        self.outstanding.insert(key.clone(), self.commands);
     }
 
     /// Long records are about to change, and stay long: their keys come in order.
@@ -73,11 +81,10 @@ impl Sum {
         keys: impl Iterator<Item = &'a Key>,
         records: &BTreeMap<Key, Box<[u8]>>,
     ) {
-        let mut more = Vec::new();
-        walk_set(&self.outstanding, keys, |key, is_out| {
-            if !is_out {
-                more.push(key);
-            }
+        let (mut more, commands) = (Vec::new(), self.commands);
+        walk_mut(&mut self.outstanding, keys.map(|key| (key, key)), |_, key, last| match last {
+            Some(last) => *last = commands,
+            None => more.push(key),
         });
         for key in more {
             if let Some(old) = records.get(key) {
@@ -88,15 +95,25 @@ impl Sum {
 
     /// The sum of the terms of all records, which are these.
     pub(crate) fn terms(&self, records: &BTreeMap<Key, Box<[u8]>>) -> u64 {
-        let terms = self.outstanding.iter().map(|key| term(key, &records[key]));
+        let terms = self.outstanding.keys().map(|key| term(key, &records[key]));
         terms.fold(self.terms, u64::wrapping_add)
     }
 
-    /// A command has ended: if many terms are out, they come in.
+    /// A command has ended. If many terms are out, they come in; else those of records that are left alone.
     pub(crate) fn bound(&mut self, records: &BTreeMap<Key, Box<[u8]>>) {
+        self.commands += 1;
         if self.outstanding.len() > OUTSTANDING_MAX {
             self.terms = self.terms(records);
             self.outstanding.clear();
+        } else if self.commands.is_multiple_of(LEFT_ALONE) {
+            let Self { terms, outstanding, commands } = self;
+            outstanding.retain(|key, last| {
+                let stays = *last + LEFT_ALONE > *commands;
+                if !stays {
+                    *terms = terms.wrapping_add(term(key, &records[key]));
+                }
+                stays
+            });
         }
     }
 }
@@ -138,6 +155,24 @@ mod tests {
             let fresh = records.iter().fold(0, |all: u64, (key, value)| all.wrapping_add(term(key, value)));
             assert_eq!(sum.terms(&records), fresh, "step {step}");
         }
+    }
+
+    #[test]
+    fn term_of_a_record_that_is_left_alone_comes_in() {
+        let (mut sum, mut records) = (Sum::default(), BTreeMap::new());
+        let keys = [1_u8, 2].map(|number| Key::from(&[number][..]));
+        for key in &keys {
+            records.insert(key.clone(), vec![0; LONG].into_boxed_slice());
+            sum.added(key, &records[key]);
+        }
+        for number in 1..=3 * LEFT_ALONE {
+            sum.changes(&keys[0], &records[&keys[0]]);
+            records.get_mut(&keys[0]).unwrap()[0] = number as u8;
+            sum.bound(&records);
+            let fresh = records.iter().fold(0, |all: u64, (key, value)| all.wrapping_add(term(key, value)));
+            assert_eq!(sum.terms(&records), fresh, "command {number}");
+        }
+        assert_eq!(sum.outstanding.keys().collect::<Vec<_>>(), [&keys[0]]);
     }
 
     #[test]

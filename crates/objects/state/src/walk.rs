@@ -1,7 +1,7 @@
 //! Finding many keys in a map, in their order: most lie close behind each other, so the next one is looked for there before it is
 //! sought from the top.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 use crate::key::Key;
@@ -53,23 +53,6 @@ pub(crate) fn walk_mut<'a, V, T>(
     }
 }
 
-/// Says of keys whether they are in a set.
-pub(crate) fn walk_set<'a>(
-    set: &BTreeSet<Key>,
-    keys: impl Iterator<Item = &'a Key>,
-    mut look: impl FnMut(&'a Key, bool),
-) {
-    let mut keys = keys.peekable();
-    let Some(first) = keys.peek() else { return };
-    let mut entries = set.range::<Key, _>(*first..).peekable();
-    for key in keys {
-        if !reaches(&mut entries, key, |at| at) {
-            entries = set.range::<Key, _>(key..).peekable();
-        }
-        look(key, entries.next_if(|at| *at == key).is_some());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,22 +62,19 @@ mod tests {
         let key = |number: u8| Key::from(&[number][..]);
         let there = [1, 2, 3, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 40, 41, 255];
         let mut map: BTreeMap<Key, u8> = there.map(|number| (key(number), number)).into();
-        let set: BTreeSet<Key> = there.map(key).into();
         let asked = [0, 1, 2, 4, 5, 10, 11, 20, 21, 41, 42, 254, 255];
         let keys = asked.map(key);
         let found: Vec<_> = asked.map(|number| there.contains(&number).then_some(number)).into();
-        let (mut seen, mut changed, mut in_set) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut seen, mut changed) = (Vec::new(), Vec::new());
         walk(&map, keys.iter().cloned().zip(asked), |number, value| {
             assert_eq!(number, asked[seen.len()]);
             seen.push(value.copied());
         });
-        walk_set(&set, keys.iter(), |_, is_in| in_set.push(is_in));
         walk_mut(&mut map, keys.iter().zip(asked), |at, number, value| {
             assert_eq!(*at, key(number));
             changed.push(value.map(|value| std::mem::replace(value, 0)));
         });
-        let is_in: Vec<_> = found.iter().map(Option::is_some).collect();
-        assert_eq!((&seen, &changed, &in_set), (&found, &found, &is_in));
+        assert_eq!((&seen, &changed), (&found, &found));
         assert_eq!(map.values().filter(|value| **value == 0).count(), found.iter().flatten().count());
         walk(&map, std::iter::empty::<(Key, ())>(), |(), _| panic!("nothing was asked"));
     }
