@@ -116,6 +116,14 @@ pub(crate) struct Call {
     pub(crate) is_done: bool,
 }
 
+impl Call {
+    /// Whether it calls a method without session and key, so that no copy of it may take effect instead.
+    pub(crate) const fn is_anonymous(&self) -> bool {
+        let calls_method = matches!(self.about, About::Command { method: Some(_), .. });
+        calls_method && self.session.is_none() && !self.is_repeatable
+    }
+}
+
 /// What an attempt asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Errand {

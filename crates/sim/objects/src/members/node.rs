@@ -166,6 +166,8 @@ pub(crate) struct NodeNews {
     pub(crate) edges: Vec<EdgeNews>,
     /// Entries applied, wholly or in part; the last perhaps only in part.
     pub(crate) applied: Vec<Entry>,
+    /// The last entry that is applied wholly.
+    pub(crate) applied_index: LogIndex,
     /// Entries that the journal was asked to write.
     pub(crate) written: Vec<(LogIndex, Term)>,
     /// Positions and digests of its state, behind steps of applying.
@@ -434,6 +436,7 @@ impl Node {
             won: counted[0] - won,
             replaced: counted[1] - replaced,
             condemned: counted[2] - condemned,
+            applied_index: status.applied_index,
             abandoned,
             without_room,
             ..std::mem::take(&mut self.news)

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::{LogIndex, Term};
-use consensus_raft::Entry;
+use consensus_raft::{Entry, EntryKind};
 use objects_http::Say;
 use objects_state::SessionId;
 use objects_state::guest::VersionHash;
@@ -39,6 +39,16 @@ pub(crate) struct Deed {
     pub(crate) life: u64,
 }
 
+/// The first command of a leader's term. Raft's own first entry of a term, which has no content, comes before it, and may be
+/// committed long before it: with that alone nobody leads yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstCommand {
+    pub(crate) made: Deed,
+    index: LogIndex,
+    /// When the leader that made it had applied it, if it has.
+    pub(crate) applied_ms: Option<u64>,
+}
+
 /// A process that was killed in a run, or in a query, of the object that was created at that position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Death {
@@ -69,8 +79,8 @@ pub(crate) struct Record {
     pub(crate) verdicts: Vec<Deed>,
     /// When each lead was won.
     pub(crate) won: Vec<Deed>,
-    /// When a leader applied the first entry of each of its terms, which it had made then: from then on it leads, and knows it.
-    pub(crate) led: BTreeMap<(u64, Term), (Deed, u64)>,
+    /// The first command of each term, by the life that made it. From when that has applied it, it leads, and knows it.
+    pub(crate) first_commands: BTreeMap<(u64, Term), FirstCommand>,
     /// Lives whose state was replaced by another member's.
     pub(crate) replaced: BTreeSet<u64>,
     /// The numbers that attempts have at their cores.
@@ -121,11 +131,10 @@ impl Record {
             self.made.entry(written).or_insert(Deed { at_ms: now_ms, life });
         }
         for entry in std::mem::take(&mut news.applied) {
-            if let Some(made) = self.made.get(&(entry.index, entry.term)).filter(|made| made.life == life) {
-                self.led.entry((life, entry.term)).or_insert((*made, now_ms));
-            }
+            self.note_first_command(life, &entry);
             self.applied(now_ms, member, entry);
         }
+        self.note_leader(now_ms, life, news.applied_index);
         let is_behind_snapshot = self.replaced.contains(&life);
         let seen = news.digests.iter().map(|(position, digest)| DigestSeen {
             member,
@@ -135,6 +144,26 @@ impl Record {
             is_behind_snapshot,
         });
         self.digests.extend(seen);
+    }
+
+    /// A member has begun to apply an entry, or is about to: it may be the first command of its own term.
+    fn note_first_command(&mut self, life: u64, entry: &Entry) {
+        if entry.kind != EntryKind::Normal || entry.data.is_empty() {
+            return;
+        }
+        if let Some(made) = self.made(entry).filter(|made| made.life == life) {
+            let first = FirstCommand { made, index: entry.index, applied_ms: None };
+            self.first_commands.entry((life, entry.term)).or_insert(first);
+        }
+    }
+
+    /// A member has wholly applied what is up to this index.
+    fn note_leader(&mut self, now_ms: u64, life: u64, applied_index: LogIndex) {
+        for (_, first) in self.first_commands.range_mut((life, Term(0))..=(life, Term(u64::MAX))) {
+            if first.index <= applied_index {
+                first.applied_ms.get_or_insert(now_ms);
+            }
+        }
     }
 
     fn applied(&mut self, at_ms: u64, member: u64, entry: Entry) {
@@ -176,5 +205,51 @@ impl Record {
     /// When an entry was made, and by which life.
     pub(crate) fn made(&self, entry: &Entry) -> Option<Deed> {
         self.made.get(&(entry.index, entry.term)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    const TERM: Term = Term(7);
+
+    fn entry(index: u64, data: &'static [u8]) -> Entry {
+        Entry { index: LogIndex(index), term: TERM, kind: EntryKind::Normal, data: Bytes::from_static(data) }
+    }
+
+    /// When life 8 leads, as far as the record knows.
+    fn leads_ms(record: &Record) -> Option<u64> {
+        record.first_commands.get(&(8, TERM)).and_then(|first| first.applied_ms)
+    }
+
+    #[test]
+    fn leader_leads_once_it_has_applied_the_first_command_of_its_term() {
+        let mut record = Record::default();
+        let mut look = |now_ms, news| {
+            record.look(now_ms, (4, 8, 1), news);
+            leads_ms(&record)
+        };
+        let written = vec![(LogIndex(1), TERM), (LogIndex(2), TERM)];
+        assert_eq!(look(100, NodeNews { written, ..NodeNews::default() }), None);
+        let (applied, applied_index) = (vec![entry(1, b"")], LogIndex(1));
+        let empty = NodeNews { applied, applied_index, ..NodeNews::default() };
+        assert_eq!(look(200, empty), None, "the entry without content is raft's own");
+        let begun = NodeNews { applied: vec![entry(2, b"tick")], applied_index, ..NodeNews::default() };
+        assert_eq!(look(300, begun), None, "it may not have begun with it");
+        let done = || NodeNews { applied_index: LogIndex(2), ..NodeNews::default() };
+        assert_eq!([400, 500].map(|now_ms| look(now_ms, done())), [Some(400); 2]);
+    }
+
+    #[test]
+    fn follower_that_applies_the_first_command_of_another_leads_nobody() {
+        let mut record = Record::default();
+        let written = vec![(LogIndex(1), TERM)];
+        record.look(100, (5, 9, 1), NodeNews { written, ..NodeNews::default() });
+        let (applied, applied_index) = (vec![entry(1, b"tick")], LogIndex(1));
+        record.look(200, (4, 8, 1), NodeNews { applied, applied_index, ..NodeNews::default() });
+        assert_eq!(leads_ms(&record), None);
     }
 }

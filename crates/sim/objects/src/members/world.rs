@@ -34,6 +34,7 @@ const CALM_MS: u64 = 22_000;
 const FLOORS: &[Floor] = &[
     (1, "answers and ends", 8_000),
     (1, "answers of guests", 200),
+    (2, "calls of objects that are not there", 20),
     (2, "linearizable queries", 800),
     (2, "queries of guests", 150),
     (2, "renewals", 500),

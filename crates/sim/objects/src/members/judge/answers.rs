@@ -122,14 +122,8 @@ impl<'a> Judge<'a> {
         let body = parsed(&self.answer.body);
         let slug = slug_of(&body);
         let is_of_edge = self.answer.position.is_none();
-        let is_of_access = self.evidence.has_access && ["forbidden", "unauthenticated"].contains(&slug);
-        if is_of_access {
-            findings.judged(32, "refusals by members");
-            if !self.log.refused_rightly.contains(&self.number) {
-                return Err((32, self.words("is refused what it may do")));
-            }
-        }
-        if !is_of_edge && !is_of_access && !OF_MEMBERS.contains(&slug) {
+        let is_of_state = self.is_of_state(slug, findings)?;
+        if !is_of_edge && !is_of_state && !OF_MEMBERS.contains(&slug) {
             let (rule, what) = match self.occurrences() {
                 [] if !matches!(self.attempt.errand, Errand::Collect(_)) => {
                     (7, "was answered and is not in the log")
@@ -142,22 +136,46 @@ impl<'a> Judge<'a> {
             return Err((1, self.words("is sent as bytes, and refused as JSON")));
         }
         if body["effect"] == "none" && !matches!(self.attempt.errand, Errand::Collect(_)) {
-            self.has_no_effect(is_of_access, findings)?;
+            self.has_no_effect(is_of_state, findings)?;
         } else {
             findings.judged(8, "unknown outcomes");
         }
         Ok(Kind::Else)
     }
 
+    /// Whether a member refuses it by its state, without the log: for want of rights, or because the object of an anonymous call is
+    /// not there, which is judged as a linearizable query.
+    ///
+    /// # Errors
+    /// The state of the position that it names does not refuse it, or is too old.
+    fn is_of_state(&self, slug: &str, findings: &mut Findings) -> Result<bool, Wrong> {
+        let (rule, judged, wrong) = match slug {
+            "forbidden" | "unauthenticated" if self.evidence.has_access => {
+                (32, "refusals by members", "is refused what it may do")
+            }
+            "no-such-object" if self.call.is_anonymous() && self.occurrences().is_empty() => {
+                let wrong =
+                    "is not in the log, and its object is there, or the state of its answer is too old";
+                (2, "calls of objects that are not there", wrong)
+            }
+            _ => return Ok(false),
+        };
+        findings.judged(rule, judged);
+        match self.log.refused_rightly.contains(&self.number) {
+            true => Ok(true),
+            false => Err((rule, self.words(wrong))),
+        }
+    }
+
     /// It is told that it has no effect.
-    fn has_no_effect(&self, is_of_access: bool, findings: &mut Findings) -> Result<(), Wrong> {
+    fn has_no_effect(&self, is_of_state: bool, findings: &mut Findings) -> Result<(), Wrong> {
         findings.judged(8, "answers without effect");
         if let Some(first) = self.occurrences().first() {
             let what = format!("is told that it has no effect, and has one at {}", first.first);
             return Err((8, self.words(&what)));
         }
         // Another request is refused than the call whose ticket it cancels.
-        if is_of_access && self.attempt.errand == Errand::Ask && self.has_open_session() {
+        if is_of_state && self.attempt.errand == Errand::Ask && self.has_open_session() {
             findings.judged(8, "refusals of numbered requests");
             self.no_copy_has_taken_effect()?;
         }

@@ -4,7 +4,7 @@ use objects_state::{SessionId, TicketEnd};
 
 use super::replay::{Life, LogTold};
 use super::{Evidence, Findings, expiry};
-use crate::members::record::Deed;
+use crate::members::record::FirstCommand;
 
 /// How much later than its time something may happen: a tick, a round of questions, a commit, milliseconds.
 const ROOM_MS: u64 = 1_500;
@@ -70,12 +70,13 @@ fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut
     }
 }
 
-/// When the last leader applied the first entry of its term: one that was elected and reached no majority leads nobody yet, and one
-/// that has not heard of it does not know.
+/// When the last leader applied the first command of its term: one that was elected and reached no majority leads nobody yet, one
+/// whose first command lags behind raft's own first entry does not lead either, and one that has not heard of it does not know.
 fn led_from(evidence: &Evidence<'_>) -> u64 {
     let Some(won) = evidence.record.won.last() else { return 0 };
-    let is_its_own = |(made, _): &&(Deed, u64)| made.life == won.life && made.at_ms >= won.at_ms;
-    evidence.record.led.values().find(is_its_own).map_or(won.at_ms, |(_, at_ms)| *at_ms)
+    let is_its_own = |first: &&FirstCommand| first.made.life == won.life && first.made.at_ms >= won.at_ms;
+    let first = evidence.record.first_commands.values().find(is_its_own);
+    first.and_then(|first| first.applied_ms).unwrap_or(won.at_ms)
 }
 
 /// O17: a wait whose time runs out ends soon behind that, and not before; where a run takes long meanwhile, soon behind that.

@@ -23,7 +23,7 @@ pub(super) struct Queries<'a> {
     evidence: &'a Evidence<'a>,
     /// Attempts that were answered, by the position that the answer names, from the last on.
     left: Vec<(u64, usize)>,
-    /// Attempts whose refusals for want of rights are right at the positions that they name.
+    /// Attempts of commands whose refusals by members are right at the positions that they name.
     pub(super) refused_rightly: BTreeSet<u64>,
 }
 
@@ -32,13 +32,16 @@ impl<'a> Queries<'a> {
         let history = evidence.history;
         let position = |(number, attempt): (usize, &Attempt)| {
             let answer = attempt.answer.as_ref()?;
-            let is_read = match history.calls[attempt.call].about {
+            let call = &history.calls[attempt.call];
+            let is_read = match call.about {
                 About::Query { .. }
                 | About::TryMigration { .. }
                 | About::Export { .. }
                 | About::Access { .. }
                 | About::Renew => true,
-                About::Command { .. } => is_for_want_of_rights(answer),
+                About::Command { .. } => {
+                    is_for_want_of_rights(answer) || call.is_anonymous() && answer.status == 404
+                }
                 About::Stream | About::Upload | About::Backup => false,
             };
             Some((answer.position.filter(|_| is_read)?, number))
@@ -90,17 +93,17 @@ impl<'a> Queries<'a> {
         let is_refused = is_not_own || group.is_some_and(|group| may_not(group, call));
         match &call.about {
             // No member refuses before it knows all that was committed when the request came. Whose a session is never changes.
-            About::Command { .. }
-                if is_refused && position == here && (is_not_own || position >= attempt.told_before) =>
-            {
-                self.refused_rightly.insert(number as u64);
+            About::Command { .. } if position == here && (is_not_own || position >= attempt.told_before) => {
+                let is_for_rights = is_refused && is_for_want_of_rights(answer);
+                let is_right = is_for_rights || is_not_there(state, guests, call, answer);
+                self.refused_rightly.extend(is_right.then_some(number as u64));
             }
             About::Command { .. } => {}
             About::Query { object, .. } if is_stopped(answer) => {
                 let guests = guests.filter(|_| position == here);
                 guests.map_or(Ok(()), |guests| self.may_be_stopped(guests, object, attempt, rules))?;
             }
-            _ if says_nothing(call, answer) => {}
+            _ if says_nothing(answer) => {}
             About::Export { .. } | About::TryMigration { .. } => {
                 guests.map_or(Ok(()), |guests| of_a_copy(guests, call, answer, rules))?;
                 self.is_fresh(here, (number, is_not_own), call, rules)?;
@@ -203,11 +206,9 @@ impl<'a> Queries<'a> {
     }
 }
 
-/// Whether a member cannot serve. While its type has no version that may run, a query that is posted goes into the log, where its leader
-/// may leave it.
-fn says_nothing(call: &Call, answer: &Answer) -> bool {
-    let is_posted = matches!(call.about, About::Query { method: bytes::VIEW, .. });
-    [503, 429].contains(&answer.status) || is_posted && answer.status == 504
+/// Whether a member cannot serve.
+fn says_nothing(answer: &Answer) -> bool {
+    [503, 429].contains(&answer.status)
 }
 
 /// What is done on a copy of an object: an export, or a migration that is tried.
@@ -266,20 +267,41 @@ fn is_refused_rightly(is_refused: bool, call: &Call, answer: &Answer) -> Result<
 /// The answer is what the models, or a state that never saw a snapshot, say at that position.
 fn evaluated(state: &State, group: Option<&Group>, call: &Call, answer: &Answer) -> Result<(), Wrong> {
     let About::Query { object, method, args, .. } = &call.about else { return Ok(()) };
-    let Some(kind) = state.type_named(&object.type_name) else { return Ok(()) };
+    match told(state, group, object, (method, args)) {
+        Some(told) if !is_same(&told, answer) => {
+            Err((2, format!("{call:?}\nthe log {told:?}\nthe member {answer:?}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a call is told that its object is not there, and it is not at that position. A member answers such a call as a query if
+/// the object is of a type of users.
+fn is_not_there(state: &State, guests: Option<&Guests>, call: &Call, answer: &Answer) -> bool {
+    let About::Command { object: Some(object), method: Some(method) } = &call.about else { return false };
+    let is_of_users = type_named(&object.type_name).is_none();
+    let shows_nothing = |guests: &Guests| guests.query(object) == Some(Err("no-such-object"));
+    let is_told = || told(state, None, object, (method, &call.http.body));
+    is_of_users && guests.is_none_or(shows_nothing) && is_told().is_some_and(|told| is_same(&told, answer))
+}
+
+/// What a query of an object is told at that position, if its type is known.
+fn told(
+    state: &State,
+    group: Option<&Group>,
+    object: &Object,
+    (method, args): (&str, &[u8]),
+) -> Option<model::Answer> {
+    let kind = state.type_named(&object.type_name)?;
     let create = type_name(kind).is_some();
     let name = ObjectName { kind, name: object.name.clone() };
-    let told = match group {
+    Some(match group {
         Some(group) => group.query(&name, None, create, method, args),
         None => outcome::answer(&match state.query(&name, None, create, method, args) {
             Ok(result) => Outcome::Done(result),
             Err(problem) => Outcome::Refused(problem),
         }),
-    };
-    match is_same(&told, answer) {
-        true => Ok(()),
-        false => Err((2, format!("{call:?}\nthe log {told:?}\nthe member {answer:?}"))),
-    }
+    })
 }
 
 /// The answer of a type of users in WebAssembly is what its model shows.

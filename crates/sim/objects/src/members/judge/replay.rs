@@ -90,7 +90,7 @@ pub(super) struct LogTold {
     digests: BTreeMap<u64, u64>,
     /// How many calls wait, and how many sessions are open, in the end.
     pub(super) left: [u64; 2],
-    /// Attempts whose refusals for want of rights are right at the positions that they name.
+    /// Attempts of commands whose refusals by members are right at the positions that they name.
     pub(super) refused_rightly: BTreeSet<u64>,
     /// Changes of how many calls each member lets in within a second: the position behind each, and whose that is.
     pub(super) rates: Vec<(u64, QuotaOf, Option<u64>)>,
