@@ -112,9 +112,7 @@ impl Members {
             Kind::Delay | Kind::HoldUp => self.slow_down(kind == Kind::HoldUp, chance),
             Kind::Wipe => self.wipe(number),
             Kind::Snapshot => {
-                if let Some(node) = self.node(number) {
-                    node.core().request_snapshot();
-                }
+                self.at_node(number, |node| node.core().request_snapshot());
                 self.sim.tell("snapshot asked for", format_args!("member {number} is to take a snapshot"));
             }
             Kind::Pause | Kind::Jump | Kind::EdgeStall | Kind::ClientDelay => {

@@ -287,9 +287,7 @@ impl Members {
         if self.life(number) != Some(life) {
             return false;
         }
-        if let Some(node) = self.node(number) {
-            node.receive(edge, from);
-        }
+        self.at_node(number, |node| node.receive(edge, from));
         true
     }
 

@@ -110,9 +110,7 @@ impl Members {
         for number in due {
             operator.told_at.remove(&number);
             let wanted = self.wanted();
-            if let Some(node) = self.node(number) {
-                node.core().want_members(Some(wanted));
-            }
+            self.at_node(number, |node| node.core().want_members(Some(wanted)));
         }
     }
 

@@ -156,7 +156,12 @@ impl Members {
         let (mut now, life) = (machine.host.now(now_ms), machine.life);
         now.wall = now.wall.plus_ms(machine.jumped_ms);
         let loaded = self.process(number).loaded.take().expect("it is loaded before it runs");
-        let node = Node::begin(loaded, &config, wanted, (seed_of(number, life), chance), now);
+        // Runs that go on beside the commands are begun with the core.
+        let begun = alive(|| Node::begin(loaded, &config, wanted, (seed_of(number, life), chance), now));
+        let Some(node) = begun else {
+            self.process_was_killed(number);
+            return Ok(());
+        };
         let torn = node.had_torn_tail();
         self.process(number).stage = Stage::Running(Box::new(node));
         self.sim.count("torn tail", u64::from(torn));
@@ -170,9 +175,7 @@ impl Members {
     pub(super) fn core_ended(&mut self, number: u64, ending: Ending) {
         let words = format_args!("member {number} has lost its membership, and starts again: {ending:?}");
         self.sim.tell("membership lost", words);
-        if let Some(node) = self.node(number) {
-            node.core_ended();
-        }
+        self.at_node(number, Node::core_ended);
         self.collect(number);
         self.end_life(number, true);
         self.process(number).stage = Stage::Asking;

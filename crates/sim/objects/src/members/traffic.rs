@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use consensus_replica::MemberId;
 use consensus_replica::founding::FoundingMessage;
+use consensus_replica::lifecycle::MemberLifecycle;
 use net_peer_pairs::Lane;
 use objects_replica::PeerMessage;
 use sim_kit::peers::{self, Parts, PeerWorld, Sent};
@@ -23,25 +24,22 @@ impl PeerWorld for Members {
     }
 
     fn connected(&mut self, place: u64, id: MemberId, level: u32) {
-        let Some(process) = &mut self.machine(place).process else { return };
-        match &mut process.stage {
-            Stage::Asking => process.lifecycle.connected(id),
-            Stage::Running(node) => {
-                node.core().understands(id, level);
-                if !id.is_blank() {
-                    node.link(id, true);
-                }
-            }
-            Stage::Next(_) => {}
+        if let Some(lifecycle) = self.asking(place) {
+            return lifecycle.connected(id);
         }
+        self.at_node(place, |node| {
+            node.core().understands(id, level);
+            if !id.is_blank() {
+                node.link(id, true);
+            }
+        });
     }
 
     fn disconnected(&mut self, place: u64, id: MemberId) {
-        let Some(process) = &mut self.machine(place).process else { return };
-        match &mut process.stage {
-            Stage::Asking => process.lifecycle.disconnected(id),
-            Stage::Running(node) if !id.is_blank() => node.link(id, false),
-            _ => {}
+        if let Some(lifecycle) = self.asking(place) {
+            lifecycle.disconnected(id);
+        } else if !id.is_blank() {
+            self.at_node(place, |node| node.link(id, false));
         }
         self.collect(place);
     }
@@ -62,6 +60,12 @@ impl PeerWorld for Members {
 }
 
 impl Members {
+    /// What a process that asks the others for its place goes by.
+    fn asking(&mut self, number: u64) -> Option<&mut MemberLifecycle> {
+        let process = self.machine(number).process.as_mut()?;
+        matches!(process.stage, Stage::Asking).then_some(&mut process.lifecycle)
+    }
+
     /// Notes what happened at a member, and sends what it says.
     pub(super) fn collect(&mut self, number: u64) {
         let now_ms = self.sim.now_ms();
@@ -89,8 +93,8 @@ impl Members {
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
         let sent = self.peering.send(number, to, Lane::of(message.is_bulky()), bytes, &mut self.sim);
-        if let (Sent::Dropped, Some(node)) = (sent, self.node(number)) {
-            node.lost(to);
+        if matches!(sent, Sent::Dropped) {
+            self.at_node(number, |node| node.lost(to));
         }
     }
 
