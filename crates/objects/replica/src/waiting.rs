@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use base::MonoTime;
+use objects_state::Origin;
 
-use crate::edge::Request;
+use crate::edge::{Request, origin_of};
 use crate::limits::{READS_MAX, STRANGERS_MAX};
 
 /// A request that waits.
@@ -16,6 +17,8 @@ use crate::limits::{READS_MAX, STRANGERS_MAX};
 struct Waiting {
     request: Request,
     since: MonoTime,
+    /// That it waits for.
+    position: Option<u64>,
     is_stranger: bool,
 }
 
@@ -27,6 +30,8 @@ pub(crate) struct WaitingRequests {
     requests: BTreeMap<u64, Waiting>,
     /// Those that wait for a position, with it.
     positions: BTreeMap<(u64, u64), ()>,
+    /// By whom they are waited for.
+    origins: BTreeMap<Origin, u64>,
     /// How many strangers are among them.
     strangers: usize,
 }
@@ -42,31 +47,44 @@ impl WaitingRequests {
 
     /// Takes a request in, and gives it a number.
     pub(crate) fn push(&mut self, request: Request, since: MonoTime) -> u64 {
-        self.add(Waiting { request, since, is_stranger: false })
+        self.add(Waiting { request, since, position: None, is_stranger: false })
     }
 
     /// Takes a request in that waits for a position.
     pub(crate) fn push_for(&mut self, position: u64, request: Request, since: MonoTime) {
-        let number = self.push(request, since);
+        let number = self.add(Waiting { request, since, position: Some(position), is_stranger: false });
         self.positions.insert((position, number), ());
     }
 
     /// Takes a stranger's request in, which waits for a position.
     pub(crate) fn push_stranger(&mut self, position: u64, request: Request, since: MonoTime) {
         self.strangers += 1;
-        let number = self.add(Waiting { request, since, is_stranger: true });
+        let number = self.add(Waiting { request, since, position: Some(position), is_stranger: true });
         self.positions.insert((position, number), ());
     }
 
     fn add(&mut self, waiting: Waiting) -> u64 {
         self.last += 1;
+        if let Some(origin) = origin_of(&waiting.request) {
+            self.origins.insert(origin, self.last);
+        }
         self.requests.insert(self.last, waiting);
         self.last
+    }
+
+    /// The caller of a request has gone. Whether it waited here: then nothing comes of it.
+    pub(crate) fn drop_of(&mut self, origin: Origin) -> bool {
+        let Some(number) = self.origins.get(&origin).copied() else { return false };
+        if let Some(position) = self.requests.get(&number).and_then(|waiting| waiting.position) {
+            self.positions.remove(&(position, number));
+        }
+        self.take(number).is_some()
     }
 
     /// The request of that number, and since when it has waited, unless it has given up.
     pub(crate) fn take(&mut self, number: u64) -> Option<(Request, MonoTime)> {
         let waiting = self.requests.remove(&number)?;
+        origin_of(&waiting.request).iter().for_each(|origin| _ = self.origins.remove(origin));
         self.strangers -= usize::from(waiting.is_stranger);
         Some((waiting.request, waiting.since))
     }
@@ -91,6 +109,7 @@ impl WaitingRequests {
         }
         let old: Vec<_> = self.requests.extract_if(.., |_, waiting| is_old(waiting)).collect();
         self.positions.retain(|(_, number), ()| self.requests.contains_key(number));
+        self.origins.retain(|_, number| self.requests.contains_key(number));
         self.strangers -= old.iter().filter(|(_, waiting)| waiting.is_stranger).count();
         old.into_iter().map(|(_, waiting)| waiting.request).collect()
     }
@@ -141,5 +160,19 @@ mod tests {
         assert!(!waiting.has_room() && waiting.has_room_for_stranger());
         assert_eq!(waiting.take_old(at(15)).len(), STRANGERS_MAX - 1);
         assert_eq!((waiting.strangers, waiting.len()), (0, READS_MAX));
+    }
+
+    #[test]
+    fn request_of_who_has_gone_leaves() {
+        let mut waiting = WaitingRequests::default();
+        let (at, origin) = (MonoTime::of_ms(10), |number| Origin { member: 1, number });
+        let first = waiting.push(request(1), at);
+        waiting.push_stranger(5, request(2), at);
+        waiting.push_for(5, request(3), at);
+        assert!(waiting.drop_of(origin(1)) && waiting.drop_of(origin(2)));
+        assert!(!waiting.drop_of(origin(1)) && !waiting.drop_of(origin(4)));
+        assert_eq!((waiting.take(first).is_none(), waiting.strangers, waiting.len()), (true, 0, 1));
+        assert_eq!(waiting.reached(5), [request(3)]);
+        assert!(!waiting.drop_of(origin(3)));
     }
 }

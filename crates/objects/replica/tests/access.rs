@@ -154,6 +154,34 @@ fn command_under_way_when_its_token_is_revoked_is_refused_at_its_position() {
 }
 
 #[test]
+fn member_that_lags_behind_says_nothing_of_a_ticket_by_a_token_that_is_over_or_to_who_has_gone() {
+    let mut world = closed();
+    let (leader, follower) = (world.leader(), world.follower());
+    let number = create(&mut world, leader, "ci", 1, &["latch/a:*"]);
+    let waits = by(&mut world, leader, 1, |world, id| world.call(id, "latch/a", "await", "", key("k")));
+    let ticket = world.ticket(leader, waits);
+    world.pass(1_000);
+    let collect = |world: &mut World| {
+        by(world, follower, 1, |world, id| {
+            let principal = Principal::anonymous();
+            world.ask(id, |origin| Request::Collect { origin, principal, ticket, proof: None })
+        })
+    };
+    let gone = collect(&mut world);
+    world.hang_up(follower, gone);
+    world.pass(1_000);
+    let collects = collect(&mut world);
+    assert_eq!(world.ticket(follower, collects), ticket);
+    assert!(!world.members[&follower].parked.contains_key(&gone), "nobody waits for it");
+    // The follower's state still has the token when it is asked.
+    assert_eq!(changed(&mut world, leader, AccessChange::RevokeToken { number }), "{\"revoked\":1}");
+    let late = collect(&mut world);
+    assert_eq!(world.wait(follower, late), "refused unauthenticated");
+    assert!(!world.members[&follower].parked.contains_key(&late), "it is not told that the ticket waits");
+    world.check_equal();
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "a story, step by step")]
 fn revocation_ends_what_waits_watches_and_keeps_a_session_at_every_member() {
     let mut world = closed();

@@ -35,7 +35,7 @@ impl Field for SessionId {
 
 record! {
     /// Whom the answer goes to: a request at a member. No part of the state, and different for each repeat.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Origin {
         /// The member that accepted the request.
         pub member: u64,

@@ -57,7 +57,8 @@ impl ObjectsMachine {
         self.take_in(request, since, (true, false), state, group);
     }
 
-    /// `is_fresh`: whether the state holds all that was committed when the request came. `is_first`: it has not waited.
+    /// `is_fresh`: whether the state holds all that was committed when the request came, which was at `since`: then its client was
+    /// there, whatever became of it while the request has waited. `is_first`: it has not waited.
     fn take_in(
         &mut self,
         request: Request,
@@ -70,7 +71,7 @@ impl ObjectsMachine {
         let was_counted = !is_first && !matches!(request, Request::ByToken { .. } | Request::OfType { .. });
         let Some(mut request) = self.let_in(request, since, is_fresh, state, group) else { return };
         if !was_counted && let Err(problem) = self.rates.take(&request, state, group.now().mono()) {
-            self.hear(&request, state, group.now().mono());
+            self.hear(&request, state, since);
             return self.refuse(&request, problem);
         }
         if let Err(problem) = access::judge(&request, state) {
@@ -79,14 +80,13 @@ impl ObjectsMachine {
                 false => self.wait(request, since, group),
             };
         }
-        let at = group.now().mono();
         levels::make_readable_by_all(&mut request, state);
         let Some(proof) = proof_of(&request) else {
             return self.carry_out(request, since, is_fresh, state, group);
         };
         match known(proof, &request, state) {
             Known::Proven { ttl_ms } => {
-                self.sessions.hear(proof.session, ttl_ms, at);
+                self.sessions.hear(proof.session, ttl_ms, since);
                 self.carry_out(request, since, is_fresh, state, group);
             }
             Known::Wrong => self.refuse(&request, unauthenticated()),
@@ -133,7 +133,7 @@ impl ObjectsMachine {
         }
         let is_known = of_type::find(&mut request, state);
         if is_known && !is_final && of_type::may_be_a_query(&request, state) {
-            self.hear(&request, state, group.now().mono());
+            self.hear(&request, state, since);
             self.wait(request, since, group);
             return None;
         }
@@ -144,7 +144,7 @@ impl ObjectsMachine {
                     Some(request)
                 }
                 Err(problem) => {
-                    self.hear(&request, state, group.now().mono());
+                    self.hear(&request, state, since);
                     self.refuse(&request, problem);
                     None
                 }
@@ -181,11 +181,11 @@ impl ObjectsMachine {
                 Some(position) if position > state.position() => self.wait_for(position, request, since),
                 _ => self.answer_query(&request, state, group.now().mono()),
             },
+            // A token that is over by now is told nothing, not even that the ticket still waits.
+            Request::Collect { .. } if !is_fresh => self.wait(request, since, group),
             Request::Collect { origin, ref principal, ticket, proof } => {
-                match self.collect(origin, principal, ticket, proof, state) {
-                    Ok(()) => {}
-                    Err(problem) if is_fresh => self.out.refuse(origin, problem),
-                    Err(_) => self.wait(request, since, group),
+                if let Err(problem) = self.collect(origin, principal, ticket, proof, state) {
+                    self.out.refuse(origin, problem);
                 }
             }
             Request::Renew { origin, proof, .. } => {
@@ -352,7 +352,7 @@ impl ObjectsMachine {
 
     /// The caller of a request has gone.
     fn gone(&mut self, origin: Origin, group: &Group) {
-        if self.backups.leave(origin, group.now().mono()) {
+        if self.waiting.drop_of(origin) || self.backups.leave(origin, group.now().mono()) {
             return;
         }
         if self.watches.end(origin) || self.commands.drop_resting(origin) || self.long_queries.leave(origin) {

@@ -60,10 +60,11 @@ fn sessions(evidence: &Evidence<'_>, log: &LogTold, calm_ms: u64, findings: &mut
         let most_ms = life.ttl_ms + life.ttl_ms / 500 + 2 * evidence.tick_ms + ROOM_MS;
         if end_ms > from_ms + most_ms {
             let words = format!(
-                "session {session} of {} ms ended {} ms after its time, after {} ms of silence",
+                "session {session} of {} ms ended {} ms after its time, at {end_ms} ms, after {} ms of silence; a lease has {} ms",
                 life.ttl_ms,
                 end_ms - from_ms - life.ttl_ms,
-                end_ms.saturating_sub(heard_ms)
+                end_ms.saturating_sub(heard_ms),
+                evidence.lease_ms
             );
             findings.add(&(12, words));
         }
