@@ -11,6 +11,9 @@ use crate::instance::Instance;
 use crate::memory::Image;
 use crate::prepared::Prepared;
 
+/// Lines that a copy has room for between two runs.
+const WRITTEN_KEPT_MAX: usize = 256;
+
 /// An empty page.
 static ZEROS: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
@@ -155,6 +158,9 @@ impl Resident {
             let parts = parts.next().expect("each page is looked at once, in order");
             compare(number, parts, page(memory, number), (own, image_page(image, number)), &mut pages);
         });
+        // One run that writes much leaves no more room behind than others need.
+        written.clear();
+        written.shrink_to(WRITTEN_KEPT_MAX);
         pages
     }
 

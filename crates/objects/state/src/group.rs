@@ -9,13 +9,13 @@ use crate::command::{ObjectName, SessionId, TypeId};
 use crate::effects::{Effect, Effects, Event, EventKind, Said};
 use crate::guest::{Engine, NoEngine, VersionHash};
 use crate::key::{self, Key};
+use crate::known_versions::KnownVersions;
 use crate::limits::{RUNS_PER_TICK, SLICE_FUEL, SLICES_SPENT_MAX, SPENT_MAX};
 use crate::rights::Table;
 use crate::runs::Runs;
 use crate::slots::SlotTable;
 use crate::source::{Process, Sources};
 use crate::store::{Mark, Store};
-use crate::types;
 
 record! {
     /// What there is one of.
@@ -71,7 +71,7 @@ pub(crate) struct Core {
     /// How often something happened to a version of a type; no part of the state.
     pub(crate) types_changes: u64,
     /// What calls ask of versions; read from the records.
-    pub(crate) types: types::Table,
+    pub(crate) versions: KnownVersions,
     /// Who may do what, as calls look it up; made from the records.
     pub(crate) access: Table,
     /// Which objects are this group's; as the record says.

@@ -124,6 +124,7 @@ mod json;
 mod key;
 mod key_bytes;
 mod known;
+mod known_versions;
 pub mod limits;
 mod loader;
 mod messages;

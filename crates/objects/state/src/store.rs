@@ -38,6 +38,9 @@ struct Journal {
 /// What a record of this size takes beside its bytes, about.
 pub(crate) const RECORD_BYTES: usize = 64;
 
+/// Bytes of room for lines that stays when a command has ended.
+const LINES_KEPT_MAX: usize = 256 << 10;
+
 /// More than the first bytes of keys.
 const KINDS: usize = 64;
 
@@ -201,6 +204,7 @@ impl Store {
     /// The command has ended. Gives how many bytes it has written.
     pub(crate) fn commit(&mut self) -> usize {
         self.journal.lines.clear();
+        self.journal.lines.shrink_to(LINES_KEPT_MAX);
         for (key, before) in self.journal.changes.drain(..) {
             // While there is one, no lines are written.
             if let (Some(scan), Before::Record(old)) = (&mut self.scan, before) {

@@ -6,35 +6,11 @@ use crate::command::TypeId;
 use crate::group::Core;
 use crate::guest::VersionHash;
 use crate::key::{self, kind};
+use crate::known_versions::{KnownVersion, KnownVersions};
 use crate::store::Store;
 
 /// Versions that are kept.
 const KNOWN_MAX: usize = 32;
-
-/// See the module. No part of the state: without it the records are read.
-#[derive(Default)]
-pub(crate) struct Table {
-    age: u64,
-    versions: Vec<Known>,
-}
-
-/// A version that there is.
-pub(crate) struct Known {
-    kind: TypeId,
-    version: VersionHash,
-    /// In the order of their names.
-    methods: Vec<(Box<str>, AboutMethod)>,
-    pub(super) has_bytes: bool,
-    pub(super) is_closed: bool,
-    pub(super) hears_sessions: bool,
-}
-
-impl Known {
-    pub(super) fn method(&self, name: &str) -> Option<AboutMethod> {
-        let place = self.methods.binary_search_by(|(at, _)| (**at).cmp(name)).ok()?;
-        Some(self.methods[place].1)
-    }
-}
 
 /// How often records of types have changed.
 fn age(store: &Store) -> u64 {
@@ -42,10 +18,15 @@ fn age(store: &Store) -> u64 {
 }
 
 /// What is kept of a version, if that is as its records are.
-pub(super) fn known(core: &Core, kind: TypeId, version: VersionHash) -> Option<&Known> {
-    let Table { age: read_at, versions } = &core.types;
+pub(super) fn known(core: &Core, kind: TypeId, version: VersionHash) -> Option<&KnownVersion> {
+    let KnownVersions { age: read_at, versions } = &core.versions;
     let known = versions.iter().find(|known| known.kind == kind && known.version == version)?;
     (*read_at == age(&core.store)).then_some(known)
+}
+
+/// A method of a version that is kept.
+pub(super) fn method(known: &KnownVersion, name: &str) -> Option<AboutMethod> {
+    decoded(&[known.method(name)?]).ok()
 }
 
 /// A version is about to be asked for more than once.
@@ -54,24 +35,24 @@ pub(crate) fn remember(core: &mut Core, kind: TypeId, version: VersionHash) {
         return;
     }
     let now = age(&core.store);
-    if core.types.age != now || core.types.versions.len() >= KNOWN_MAX {
-        core.types.versions.clear();
+    if core.versions.age != now || core.versions.versions.len() >= KNOWN_MAX {
+        core.versions.versions.clear();
     }
-    core.types.age = now;
+    core.versions.age = now;
     let read = read(&core.store, kind, version);
-    core.types.versions.extend(read);
+    core.versions.versions.extend(read);
 }
 
-fn read(store: &Store, kind: TypeId, version: VersionHash) -> Option<Known> {
+fn read(store: &Store, kind: TypeId, version: VersionHash) -> Option<KnownVersion> {
     let record = store.get(&key::version(kind, version))?;
     let VersionRecord { hears_sessions, .. } = decoded(record).ok()?;
     let methods = key::method(kind, version, "");
     let named = |(key, record): (&[u8], &[u8])| {
         let name = core::str::from_utf8(key.get(methods.len()..)?).ok()?;
-        Some((name.into(), decoded(record).ok()?))
+        Some((name.into(), *record.first()?))
     };
     let is_closed = record.first() == Some(&CLOSED);
     let has_bytes = store.get(&key::of_bytes(kind, version)).is_some();
     let methods = store.prefix(&methods).filter_map(named).collect();
-    Some(Known { kind, version, methods, has_bytes, is_closed, hears_sessions })
+    Some(KnownVersion { kind, version, methods, has_bytes, is_closed, hears_sessions })
 }

@@ -25,7 +25,7 @@ use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
 pub(crate) use description::BYTES_LEVEL;
-pub(crate) use known::{Table, remember};
+pub(crate) use known::remember;
 pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
@@ -303,7 +303,7 @@ pub(crate) fn method(
     name: &str,
 ) -> Result<AboutMethod, Problem> {
     let about = match known::known(core, kind, version) {
-        Some(known) => known.method(name),
+        Some(known) => known::method(known, name),
         None => core.read(&key::method(kind, version, name)),
     };
     about.ok_or_else(|| Problem::new(Slug::NoSuchMethod, format!("the type has no method `{name}`")))

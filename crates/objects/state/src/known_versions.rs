@@ -1,0 +1,32 @@
+//! What calls ask of versions of users' types, as it was read from their records. No part of the state: what is not here, or was
+//! read before a record changed, is read again.
+
+use crate::command::TypeId;
+use crate::version::VersionHash;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct KnownVersions {
+    /// How often records of types had changed when these were read.
+    pub(crate) age: u64,
+    pub(crate) versions: Vec<KnownVersion>,
+}
+
+/// A version that there is.
+pub(crate) struct KnownVersion {
+    pub(crate) kind: TypeId,
+    pub(crate) version: VersionHash,
+    /// Names of methods, in order, each with its record: that is one byte.
+    pub(crate) methods: Vec<(Box<str>, u8)>,
+    pub(crate) has_bytes: bool,
+    pub(crate) is_closed: bool,
+    pub(crate) hears_sessions: bool,
+}
+
+impl KnownVersion {
+    /// The record of a method.
+    pub(crate) fn method(&self, name: &str) -> Option<u8> {
+        let place = self.methods.binary_search_by(|(at, _)| (**at).cmp(name)).ok()?;
+        Some(self.methods[place].1)
+    }
+}
