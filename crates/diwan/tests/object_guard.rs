@@ -147,19 +147,11 @@ fn most_take(caller: &mut Caller, mut goes_on: impl FnMut(usize) -> bool) -> Dur
     took[took.len() * 9 / 10]
 }
 
-/// Objects may serve before the council's first election is over.
-fn wait_for_council(group: &Group) {
-    let deadline = Instant::now() + PATIENCE;
-    while group.figure(0, "diwan_council_elections").is_none_or(|seen| seen == 0) {
-        assert!(Instant::now() < deadline, "the council has no leader");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn object_that_burns_all_the_time_holds_up_itself_alone_and_the_council_notices_nothing() {
     let group = Group::start(3);
-    wait_for_council(&group);
+    // Objects may serve before the council's first election is over.
+    group.wait_until(0, "diwan_council_elections", |seen| seen > 0, "the council has a leader");
     upload(&group);
     for object in ["burner/home", "burner/other"] {
         must(&group, &["create", object]);

@@ -225,10 +225,15 @@ impl Group {
 
     /// Waits until a figure of a member, which counts now and then, is that.
     pub(crate) fn wait_for_figure(&self, number: usize, (name, expected): (&str, i64), what: &str) {
+        self.wait_until(number, name, |found| found == expected, what);
+    }
+
+    /// The same until it is as it should be.
+    pub(crate) fn wait_until(&self, number: usize, name: &str, is_so: impl Fn(i64) -> bool, what: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let found = self.figure(number, name);
-            if found == Some(expected) {
+            if found.is_some_and(&is_so) {
                 return;
             }
             assert!(Instant::now() < deadline, "{what}: {name} is {found:?}; {}", self.last_words());

@@ -158,9 +158,7 @@ impl Resident {
             let parts = parts.next().expect("each page is looked at once, in order");
             compare(number, parts, page(memory, number), (own, image_page(image, number)), &mut pages);
         });
-        // One run that writes much leaves no more room behind than others need.
-        written.clear();
-        written.shrink_to(WRITTEN_KEPT_MAX);
+        give_back(written);
         pages
     }
 
@@ -185,8 +183,15 @@ impl Resident {
             let place = &mut self.instance.bytes_mut()[part.start..part.start + part.bytes];
             place.copy_from_slice(&page[at..at + part.bytes]);
         }
+        give_back(&mut self.written);
         true
     }
+}
+
+/// One run that writes much leaves no more room behind than others need.
+fn give_back(written: &mut Vec<Written>) {
+    written.clear();
+    written.shrink_to(WRITTEN_KEPT_MAX);
 }
 
 /// Takes what differs of parts of a page from its own, or the image's if it had none.

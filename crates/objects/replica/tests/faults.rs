@@ -4,7 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use objects_replica::edge::{Consistency, Request, SessionProof};
+use objects_replica::edge::{Consistency, Question, Request, SessionProof};
 use objects_state::{Call, Caller, Command, Identity, Invocation, NewSession, Slug};
 use support::{Faults, World, by, key, object, proof, session};
 
@@ -200,6 +200,32 @@ fn silent_session_expires_in_time_and_the_next_is_granted() {
     world.wait(follower, waits);
     let took = world.now_ms - silent_since;
     assert!((2_000..=2_300).contains(&took), "{took} ms");
+}
+
+#[test]
+fn request_that_waits_for_a_fresher_state_keeps_its_session_from_when_it_came() {
+    let mut world = World::new();
+    let follower = world.follower();
+    world.open(follower, 1, 5_000);
+    world.set_away(follower, true);
+    let came_at = world.now_ms;
+    let asked = world.ask(follower, |origin| Request::Query {
+        origin,
+        principal: "ada".into(),
+        question: Question::Ready,
+        consistency: Consistency::Linearizable,
+        min_position: None,
+        proof: Some(proof(1)),
+    });
+    world.pass(3_500);
+    assert_eq!(world.answer(follower, asked), None);
+    world.set_away(follower, false);
+    world.wait(follower, asked);
+    let has_ended = |world: &World| world.members[&follower].state.session(session(1)).is_none();
+    assert!(world.pass_until(10_000, has_ended));
+    // A lease longer than its time, for the member was cut off; from when it was answered it would have been 8.5 s.
+    let took = world.now_ms - came_at;
+    assert!((5_000..=7_500).contains(&took), "{took} ms");
 }
 
 #[test]

@@ -119,12 +119,6 @@ impl<'a> Lines<'a> {
         self.lines
     }
 
-    /// All of them, behind each other.
-    #[must_use]
-    pub const fn contents(&self) -> &'a [u8] {
-        self.contents
-    }
-
     /// Where each line lies in its page, and what it is.
     pub fn iter(self) -> impl Iterator<Item = (usize, &'a [u8])> {
         places(self.lines).map(|line| line * LINE_BYTES).zip(self.contents.chunks(LINE_BYTES))

@@ -9,7 +9,7 @@ use crate::key::{self, kind};
 use crate::known_versions::{KnownVersion, KnownVersions};
 use crate::store::Store;
 
-/// Versions that are kept.
+/// Versions that are kept, the first that are asked for: of further ones the records are read each time.
 const KNOWN_MAX: usize = 32;
 
 /// How often records of types have changed.
@@ -35,12 +35,12 @@ pub(crate) fn remember(core: &mut Core, kind: TypeId, version: VersionHash) {
         return;
     }
     let now = age(&core.store);
-    if core.versions.age != now || core.versions.versions.len() >= KNOWN_MAX {
-        core.versions.versions.clear();
+    if core.versions.age != now {
+        core.versions = KnownVersions { age: now, versions: Vec::new() };
     }
-    core.versions.age = now;
-    let read = read(&core.store, kind, version);
-    core.versions.versions.extend(read);
+    if core.versions.versions.len() < KNOWN_MAX {
+        core.versions.versions.extend(read(&core.store, kind, version));
+    }
 }
 
 fn read(store: &Store, kind: TypeId, version: VersionHash) -> Option<KnownVersion> {

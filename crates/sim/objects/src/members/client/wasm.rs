@@ -140,7 +140,7 @@ impl Clients {
 
     /// What those do who look after objects.
     fn look_after(&mut self, index: usize, guest: GuestType, object: Object) -> Call {
-        let (operation, body) = match self.random.below(13) {
+        let (operation, body) = match self.random.below(14) {
             0..6 => {
                 let number = RUNNABLE[self.random.below(3) as usize];
                 let version = guests::module(guest, number).hash.to_string();
@@ -153,7 +153,7 @@ impl Clients {
                 (":migrate", json!({ "to": version }))
             }
             6..10 => (":rollback", json!({ "lose_commands": self.random.chance(60) })),
-            10 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
+            10 | 11 if self.random.chance(60) => (":quarantine", json!({ "reason": "a test" })),
             12 => return self.release_version(index, guest),
             // What is stopped does not stay so for long.
             _ => (":release", json!({})),
