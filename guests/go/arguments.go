@@ -46,17 +46,17 @@ func wrong(name, what string) error {
 	return Refuse("bad-argument", fmt.Sprintf("`%s`: %s", name, what))
 }
 
-// arguments reads the arguments of a call. A misspelt one must not be taken for one that was left out.
-func arguments[A any](told []byte) (A, error) {
+// arguments reads the arguments of a call, which may be these. A misspelt one must not be taken for one that was left out.
+func arguments[A any](list []argument, told []byte) (A, error) {
 	var args A
-	given := map[string]json.RawMessage{}
-	if len(told) > 0 {
+	// Most calls have none.
+	var given map[string]json.RawMessage
+	if len(told) > 0 && string(told) != "{}" {
 		if err := json.Unmarshal(told, &given); err != nil {
 			return args, Refuse("bad-argument", "no JSON object: "+err.Error())
 		}
 	}
-	into := reflect.ValueOf(&args).Elem()
-	for _, argument := range argumentsOf(into.Type()) {
+	for _, argument := range list {
 		value, is := given[argument.name]
 		delete(given, argument.name)
 		if !is && argument.optional {
@@ -65,7 +65,8 @@ func arguments[A any](told []byte) (A, error) {
 		if !is {
 			return args, wrong(argument.name, "is missing")
 		}
-		if err := json.Unmarshal(value, into.Field(argument.place).Addr().Interface()); err != nil {
+		into := reflect.ValueOf(&args).Elem().Field(argument.place)
+		if err := json.Unmarshal(value, into.Addr().Interface()); err != nil {
 			return args, wrong(argument.name, of(err))
 		}
 	}

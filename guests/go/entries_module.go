@@ -9,8 +9,11 @@ import (
 )
 
 var (
-	// given is what the engine writes into; forgotten when the entry ends.
-	given [][]byte
+	// room is what the engine writes into that needs no more, if none of it is in use.
+	room   [64]uint64
+	isUsed bool
+	// given is what the engine writes into otherwise; forgotten when the entry ends.
+	given [][]uint64
 	// result stays until the next one: the engine reads it after the entry.
 	result []byte
 )
@@ -18,21 +21,20 @@ var (
 //go:wasmexport alloc
 func exportAlloc(length uint32) uint32 {
 	// Aligned to 8: the arguments of a call stand behind the method's name.
-	room := make([]uint64, (max(length, 1)+7)/8)
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(room))), length)
-	given = append(given, bytes)
-	return address(unsafe.Pointer(unsafe.SliceData(room)))
+	words := (max(length, 1) + 7) / 8
+	if !isUsed && words <= uint32(len(room)) {
+		isUsed = true
+		return address(unsafe.Pointer(&room))
+	}
+	more := make([]uint64, words)
+	given = append(given, more)
+	return address(unsafe.Pointer(unsafe.SliceData(more)))
 }
 
 func address(pointer unsafe.Pointer) uint32 { return uint32(uintptr(pointer)) }
 
-// read copies what the engine wrote.
-func read(start unsafe.Pointer, length uint32) []byte {
-	if length == 0 {
-		return nil
-	}
-	return append([]byte(nil), unsafe.Slice((*byte)(start), length)...)
-}
+// read is what the engine wrote. It lasts until the entry ends.
+func read(start unsafe.Pointer, length uint32) []byte { return unsafe.Slice((*byte)(start), length) }
 
 // enter runs one entry. An error ends it: it is refused, and does not return. So does a panic.
 func enter(entry func() (any, error)) any {
@@ -49,7 +51,7 @@ func enter(entry func() (any, error)) any {
 		refused := refusal(err)
 		hostFail(0, bounded(refused.Code, codeBytesMax), bounded(refused.Detail, detailBytesMax))
 	}
-	given = nil
+	isUsed, given = false, nil
 	if parked {
 		return nil
 	}
@@ -71,7 +73,7 @@ func exportInit(start unsafe.Pointer, length uint32) {
 
 //go:wasmexport call
 func exportCall(method unsafe.Pointer, methodLength uint32, start unsafe.Pointer, length uint32) uint64 {
-	name, json := string(read(method, methodLength)), read(start, length)
+	name, json := unsafe.String((*byte)(method), methodLength), read(start, length)
 	return handOver(enter(func() (any, error) { return call(name, json) }))
 }
 

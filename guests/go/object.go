@@ -58,8 +58,10 @@ func Blocking[T, A, R any](name string, method func(*T, A) (R, error)) Method {
 }
 
 func named[T, A, R any](name, kind string, method func(*T, A) (R, error)) Method {
-	return Method{name, kind, reflect.TypeFor[A](), func(object any, json []byte) (any, error) {
-		args, err := arguments[A](json)
+	of := reflect.TypeFor[A]()
+	list := argumentsOf(of)
+	return Method{name, kind, of, func(object any, json []byte) (any, error) {
+		args, err := arguments[A](list, json)
 		if err != nil {
 			return nil, err
 		}
@@ -84,9 +86,10 @@ var exported struct {
 // Export says what the type is. It is called by the program's init.
 func Export[T, A any](name string, create func(A) (*T, error), methods ...Method) {
 	exported.name, exported.methods, exported.constructor = name, methods, reflect.TypeFor[A]()
+	list := argumentsOf(exported.constructor)
 	exported.empty = func() any { return new(T) }
 	exported.create = func(json []byte) (any, error) {
-		args, err := arguments[A](json)
+		args, err := arguments[A](list, json)
 		if err != nil {
 			return nil, err
 		}

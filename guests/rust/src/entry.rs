@@ -159,7 +159,7 @@ pub unsafe fn init<T>(
     // SAFETY: the caller says so.
     let json = unsafe { buffers::read(start, length) };
     enter(|| {
-        *slot.0.borrow_mut() = Some(construct(Arguments::parse(&json)?)?);
+        *slot.0.borrow_mut() = Some(construct(Arguments::parse(json)?)?);
         Ok(())
     });
 }

@@ -61,7 +61,7 @@ macro_rules! export {
                 expanded::call(&OBJECT, |object| {
                     $($crate::export!(@bytes $kind $object object method given $method($($argument: $argument_type),*));)*
                     #[allow(unused_mut, reason = "a method without arguments takes none")]
-                    let mut arguments = $crate::Arguments::parse(&given)?;
+                    let mut arguments = $crate::Arguments::parse(given)?;
                     $($crate::export!(@method $kind $object object method arguments $method($($argument: $argument_type),*));)*
                     Err($crate::Refused::new("no-such-method", format!("the type has no method `{method}`")))
                 })
@@ -93,13 +93,13 @@ macro_rules! export {
 
     (@bytes raw_command $type:ident $object:ident $called:ident $given:ident $method:ident($bytes:ident: $bytes_type:ty)) => {
         if $called == stringify!($method) {
-            let $bytes: $bytes_type = $given;
+            let $bytes: $bytes_type = $given.to_vec();
             return $crate::Bytes::bytes($object.$method($bytes));
         }
     };
     (@bytes raw_query $type:ident $object:ident $called:ident $given:ident $method:ident($bytes:ident: $bytes_type:ty)) => {
         if $called == stringify!($method) {
-            let $bytes: $bytes_type = $given;
+            let $bytes: $bytes_type = $given.to_vec();
             let object: &$type = $object;
             return $crate::Bytes::bytes(object.$method($bytes));
         }
@@ -154,7 +154,7 @@ macro_rules! export {
             // SAFETY: the engine's contract.
             let session = unsafe { expanded::read_text(start, length) };
             expanded::call(&$slot, |object| {
-                $type::session_expired(object, session);
+                $type::session_expired(object, session.into_owned());
                 Ok(None)
             });
         }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::buffers;
+
 /// The functions of the import module `diwan_1`.
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod imports {
@@ -200,7 +202,9 @@ pub fn log(line: &str) {
 
 /// A map whose keys are no texts is a mistake in the type: a trap, not a refusal.
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("a value that JSON can tell")
+    let mut told = buffers::take_room();
+    serde_json::to_writer(&mut told, value).expect("a value that JSON can tell");
+    told
 }
 
 #[cfg(test)]

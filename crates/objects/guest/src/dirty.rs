@@ -1,10 +1,9 @@
-//! Which lines of an instance's memory may have been written since that was asked for last: its dirty bytes, one a line, which its
+//! Which stripes of an instance's memory may have been written since that was asked for last: its dirty bytes, one a stripe, which its
 //! functions set (`module/dirty.rs`), and so does the host where it writes for a run.
 
-use objects_state::guest::LINE_BYTES;
 use wasmtime::{AsContext, AsContextMut, Instance, Memory, Store};
 
-use crate::module::{DIRTY, SPILL_BYTES};
+use crate::module::{DIRTY, SPILL_BYTES, STRIPE_BYTES};
 
 /// How what was written is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,11 +11,11 @@ pub enum Tracking {
     /// The module notes them.
     #[default]
     DirtyBytes,
-    /// All lines are compared. It shows whether a module notes too little; each run costs by the size of the memory.
+    /// All stripes are compared. It shows whether a module notes too little; each run costs by the size of the memory.
     Compare,
 }
 
-/// A line that may have been written, or its first bytes.
+/// A stripe that may have been written, or its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     /// Where it begins in the memory.
@@ -25,8 +24,8 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    const fn line(number: usize) -> Self {
-        Self { start: number * LINE_BYTES, bytes: LINE_BYTES }
+    const fn stripe(number: usize) -> Self {
+        Self { start: number * STRIPE_BYTES, bytes: STRIPE_BYTES }
     }
 }
 
@@ -47,9 +46,9 @@ impl Dirty {
     /// Notes that the host writes so many bytes there.
     pub(crate) fn note(self, mut context: impl AsContextMut, place: usize, bytes: usize) {
         let Some(last) = bytes.checked_sub(1) else { return };
-        let lines = place / LINE_BYTES..=(place + last) / LINE_BYTES;
-        let noted = self.0.data_mut(&mut context).get_mut(lines);
-        noted.expect("there is one for each line of the memory").fill(1);
+        let stripes = place / STRIPE_BYTES..=(place + last) / STRIPE_BYTES;
+        let noted = self.0.data_mut(&mut context).get_mut(stripes);
+        noted.expect("there is one for each stripe of the memory").fill(1);
     }
 
     /// What may have been written of a memory of so many bytes since the last time, in order, in the place of what `written` held.
@@ -60,20 +59,20 @@ impl Dirty {
         tracking: Tracking,
         written: &mut Vec<Written>,
     ) {
-        let lines = bytes / LINE_BYTES;
-        let dirty = &mut self.0.data_mut(&mut context)[..lines];
+        let stripes = bytes / STRIPE_BYTES;
+        let dirty = &mut self.0.data_mut(&mut context)[..stripes];
         written.clear();
         match tracking {
             Tracking::DirtyBytes => take_set(dirty, written),
             Tracking::Compare => {
                 dirty.fill(0);
-                written.extend((0..lines).map(Written::line));
+                written.extend((0..stripes).map(Written::stripe));
             }
         }
     }
 }
 
-/// Lines whose byte is set, which it is no longer, and the first bytes of those behind.
+/// Stripes whose byte is set, which it is no longer, and the first bytes of those behind.
 fn take_set(dirty: &mut [u8], written: &mut Vec<Written>) {
     /// Bytes that are looked at together.
     const MANY: usize = 128;
@@ -88,17 +87,26 @@ fn take_set(dirty: &mut [u8], written: &mut Vec<Written>) {
     take_some(rest, rest_begins, count, written);
 }
 
-/// The same of some lines, the first of which has that number, of so many.
+/// The same of some stripes, the first of which has that number, of so many.
 fn take_some(dirty: &mut [u8], first: usize, count: usize, written: &mut Vec<Written>) {
     const WORD: usize = 8;
-    for (place, bytes) in dirty.chunks_mut(WORD).enumerate() {
-        if !any(bytes) {
+    let (words, rest) = dirty.as_chunks_mut::<WORD>();
+    let rest_begins = first + words.len() * WORD;
+    for (word, first) in words.iter_mut().zip((first..).step_by(WORD)) {
+        let mut set = u64::from_le_bytes(*word);
+        if set == 0 {
             continue;
         }
-        for (byte, line) in bytes.iter_mut().zip(first + place * WORD..) {
-            if std::mem::take(byte) != 0 {
-                push(written, line, count);
-            }
+        *word = [0; WORD];
+        while set != 0 {
+            let byte = set.trailing_zeros() / u8::BITS;
+            set &= !(0xff << (byte * u8::BITS));
+            push(written, first + byte as usize, count);
+        }
+    }
+    for (byte, stripe) in rest.iter_mut().zip(rest_begins..) {
+        if std::mem::take(byte) != 0 {
+            push(written, stripe, count);
         }
     }
 }
@@ -110,14 +118,14 @@ fn any(bytes: &[u8]) -> bool {
         || rest.iter().any(|byte| *byte != 0)
 }
 
-/// Adds a line of so many, and the first bytes of the next one, into which it may have been written.
-fn push(written: &mut Vec<Written>, line: usize, count: usize) {
-    let line = Written::line(line);
-    // A line that the one before may have been written into is named once.
-    written.pop_if(|before| before.start == line.start);
-    let next = line.start + LINE_BYTES;
-    written.push(line);
-    if next < count * LINE_BYTES {
+/// Adds a stripe of so many, and the first bytes of the next one, into which it may have been written.
+fn push(written: &mut Vec<Written>, stripe: usize, count: usize) {
+    let stripe = Written::stripe(stripe);
+    // A stripe that the one before may have been written into is named once.
+    written.pop_if(|before| before.start == stripe.start);
+    let next = stripe.start + STRIPE_BYTES;
+    written.push(stripe);
+    if next < count * STRIPE_BYTES {
         written.push(Written { start: next, bytes: SPILL_BYTES });
     }
 }
@@ -127,15 +135,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_are_dirty_are_told_once_with_the_beginnings_of_those_behind() {
+    fn stripes_that_are_dirty_are_told_once_with_the_beginnings_of_those_behind() {
         let mut dirty = [0; 200];
-        for line in [0, 1, 127, 150, 199] {
-            dirty[line] = 1;
+        for stripe in [0, 1, 127, 150, 199] {
+            dirty[stripe] = 1;
         }
-        let lines = [(0, 512), (1, 512), (2, 15), (127, 512), (128, 15), (150, 512), (151, 15), (199, 512)];
-        let lines = lines.map(|(line, bytes)| Written { start: line * LINE_BYTES, bytes });
+        let stripes = [(0, 512), (1, 512), (2, 15), (127, 512), (128, 15), (150, 512), (151, 15), (199, 512)];
+        let stripes = stripes.map(|(stripe, bytes)| Written { start: stripe * STRIPE_BYTES, bytes });
         let mut written = Vec::new();
         take_set(&mut dirty, &mut written);
-        assert_eq!((&written[..], dirty), (&lines[..], [0; 200]));
+        assert_eq!((&written[..], dirty), (&stripes[..], [0; 200]));
     }
 }

@@ -188,10 +188,12 @@ impl Guests {
         let _under_way = self.marks.begin(mark, run.position);
         let mut resident = resident.unwrap_or_else(|prepared| Resident::new(prepared, run, host));
         let (ended, is_kept) = enter(&mut resident);
-        let bytes = resident.bytes();
+        let bytes = if is_kept { resident.other_bytes() } else { Some(0) };
         *place = is_kept.then_some(resident);
         drop(place);
-        self.residents.note(run.space, if is_kept { bytes } else { 0 });
+        if let Some(bytes) = bytes {
+            self.residents.note(run.space, bytes);
+        }
         ended
     }
 }

@@ -192,6 +192,9 @@ impl Marks {
     /// Why this is not to be begun, if the process has died in it as often as it may.
     pub(crate) fn deadly(&self, mark: &Mark) -> Option<String> {
         let inner = self.0.as_ref()?.lock();
+        if inner.deaths.is_empty() {
+            return None;
+        }
         let death = inner.deaths.get(mark).filter(|death| death.times >= mark.deaths_max())?;
         let times = death.times;
         Some(match mark.kind {
@@ -329,7 +332,7 @@ mod tests {
 
     fn run(space: u64, position: u64, seed: u64) -> Run<'static> {
         let (version, entry) = (VersionHash([7; 32]), Entry::Save);
-        let (caller, fuel_max, slice) = ("{}", u64::MAX, None);
+        let (fuel_max, slice) = (u64::MAX, None);
         Run {
             version,
             space,
@@ -339,7 +342,6 @@ mod tests {
             position,
             kept_at: position,
             seed,
-            caller,
             fuel_max,
             bytes: false,
             slice,

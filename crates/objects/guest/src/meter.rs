@@ -25,14 +25,12 @@ impl Meter {
         self.fuel.set(context, Val::I64(units)).expect("it is one");
     }
 
-    /// Whether the stack was used up.
-    pub(crate) fn is_stack_used_up(self, context: impl AsContextMut) -> bool {
-        self.stack.get(context).i32().expect("it is one") < 0
+    /// Bytes of the stack that are left; below 0 if it was used up.
+    pub(crate) fn stack(self, context: impl AsContextMut) -> i32 {
+        self.stack.get(context).i32().expect("it is one")
     }
 
-    /// Fills both for a run.
-    pub(crate) fn fill(self, mut context: impl AsContextMut, fuel: u64, stack: i32) {
-        self.set_fuel(&mut context, i64::try_from(fuel).expect("fuel is bounded"));
-        self.stack.set(context, Val::I32(stack)).expect("it is one");
+    pub(crate) fn set_stack(self, context: impl AsContextMut, bytes: i32) {
+        self.stack.set(context, Val::I32(bytes)).expect("it is one");
     }
 }

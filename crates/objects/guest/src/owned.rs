@@ -25,7 +25,6 @@ pub(crate) struct OwnedRun {
     position: u64,
     kept_at: u64,
     seed: u64,
-    caller: String,
     fuel_max: u64,
     bytes: bool,
 }
@@ -50,7 +49,6 @@ impl OwnedRun {
             position: run.position,
             kept_at: run.kept_at,
             seed: run.seed,
-            caller: run.caller.into(),
             fuel_max: run.fuel_max,
             bytes: run.bytes,
         }
@@ -75,7 +73,6 @@ impl OwnedRun {
             position: self.position,
             kept_at: self.kept_at,
             seed: self.seed,
-            caller: &self.caller,
             fuel_max: self.fuel_max,
             bytes: self.bytes,
             slice: None,
@@ -83,12 +80,15 @@ impl OwnedRun {
     }
 }
 
-/// Who waits for an object, as of the beginning of a run. Its memory is the run's own already.
-pub(crate) struct Waiting(BTreeSet<u64>);
+/// Who calls, and who waits for an object, as of the beginning of a run. Its memory is the run's own already.
+pub(crate) struct Waiting {
+    caller: String,
+    tickets: BTreeSet<u64>,
+}
 
 impl Waiting {
     pub(crate) fn of(host: &dyn Host) -> Self {
-        Self(host.waiting().into_iter().collect())
+        Self { caller: host.caller(), tickets: host.waiting().into_iter().collect() }
     }
 }
 
@@ -105,11 +105,15 @@ impl Host for Waiting {
         None
     }
 
+    fn caller(&self) -> String {
+        self.caller.clone()
+    }
+
     fn is_waiting(&self, ticket: u64) -> bool {
-        self.0.contains(&ticket)
+        self.tickets.contains(&ticket)
     }
 
     fn waiting(&self) -> Vec<u64> {
-        self.0.iter().copied().collect()
+        self.tickets.iter().copied().collect()
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Resident {
     changed: u64,
     /// Pages that are its own and no longer the image's, at the most.
     own_pages: usize,
+    /// Bytes that it took when that was noted last.
+    noted: usize,
     /// The registers that it was left with.
     registers: Vec<u8>,
     /// Room for what a run has written.
@@ -47,8 +49,8 @@ impl Resident {
             page_mut(&mut instance, *number).copy_from_slice(page);
         }
         let (registers, own_pages) = (instance.registers(), pages.len());
-        let (version, changed, written) = (run.version, run.changed, Vec::new());
-        Box::new(Self { version, prepared, instance, changed, own_pages, registers, written })
+        let (version, changed, written, noted) = (run.version, run.changed, Vec::new(), 0);
+        Box::new(Self { version, prepared, instance, changed, own_pages, noted, registers, written })
     }
 
     /// Whether it is the object that a run means.
@@ -66,6 +68,12 @@ impl Resident {
         const INSTANCE_BYTES: usize = 32 << 10;
         let dirty = self.instance.dirty_bytes();
         INSTANCE_BYTES + dirty + (self.own_pages * PAGE_BYTES).min(self.instance.bytes().len())
+    }
+
+    /// The same, if that is something else than the last time.
+    pub(crate) fn other_bytes(&mut self) -> Option<usize> {
+        let bytes = self.bytes();
+        (std::mem::replace(&mut self.noted, bytes) != bytes).then_some(bytes)
     }
 
     /// Runs a command's part. What it changes goes into `room`. Whether the copy may be kept is told beside.
@@ -100,7 +108,6 @@ impl Resident {
         if !pages.is_empty() || registers.is_some() {
             self.changed = kept_at;
         }
-        self.own_pages += pages.len();
         (Ended { pages, registers, acts: self.instance.take_acts(), ..left }, true)
     }
 
@@ -138,7 +145,7 @@ impl Resident {
         let fuel = self.prepared.description.fuel.min(run.fuel_max);
         // Within its slice a run ends as it would with more.
         let slice = run.slice.filter(|slice| *slice < fuel);
-        let left = self.instance.enter(run.entry, (facts, run.caller), slice.unwrap_or(fuel), host);
+        let left = self.instance.enter(run.entry, facts, slice.unwrap_or(fuel), host);
         let outcome = match left.outcome {
             Err(Failure::OutOfFuel) if slice.is_some() => Err(Failure::Unfinished),
             outcome => outcome,
@@ -148,7 +155,7 @@ impl Resident {
 
     /// What differs from before.
     fn changes(&mut self, host: &dyn Host, mut pages: Pages) -> Pages {
-        let Self { instance, written, prepared, .. } = self;
+        let Self { instance, written, prepared, own_pages, .. } = self;
         instance.take_written(written);
         let (memory, image) = (instance.bytes(), &prepared.image);
         let by_page = || written.chunk_by(|one, next| page_of(one) == page_of(next));
@@ -156,7 +163,9 @@ impl Resident {
         let mut parts = by_page();
         host.each_page(&mut by_page().map(|parts| page_of(&parts[0])), &mut |number, own| {
             let parts = parts.next().expect("each page is looked at once, in order");
-            compare(number, parts, page(memory, number), (own, image_page(image, number)), &mut pages);
+            let before = (own, image_page(image, number));
+            let is_own = compare(number, parts, page(memory, number), before, &mut pages);
+            *own_pages += usize::from(is_own);
         });
         give_back(written);
         pages
@@ -194,30 +203,48 @@ fn give_back(written: &mut Vec<Written>) {
     written.shrink_to(WRITTEN_KEPT_MAX);
 }
 
-/// Takes what differs of parts of a page from its own, or the image's if it had none.
+/// Takes what differs of parts of a page from its own, or the image's if it had none. Whether it has its own from now on.
 fn compare(
     number: u32,
     written: &[Written],
     now: &[u8; PAGE_BYTES],
     (own, image): (Option<&[u8]>, &[u8; PAGE_BYTES]),
     pages: &mut Pages,
-) {
+) -> bool {
     let before = own.unwrap_or(image);
-    let (mut lines, mut is_image) = (0_u8, true);
+    let (mut lines, mut is_image) = (0_u64, true);
     for part in written {
         let at = part.start % PAGE_BYTES;
-        let part = at..at + part.bytes;
-        if now[part.clone()] != before[part.clone()] {
-            lines |= 1 << (at / LINE_BYTES);
-            is_image &= now[part.clone()] == image[part];
+        // A stripe begins with a line, and what may be written of the next one is less than a line.
+        for at in (at..at + part.bytes).step_by(LINE_BYTES) {
+            let line = |page| line_at(page, at);
+            if differs(line(now), line(before)) {
+                lines |= 1 << (at / LINE_BYTES);
+                is_image &= !differs(line(now), line(image));
+            }
         }
     }
     match own {
         _ if lines == 0 => {}
         Some(_) if is_image && now == image => pages.gone(number),
         Some(_) => pages.lines(number, lines, now),
-        None => pages.whole(number, now),
+        None => {
+            pages.whole(number, now);
+            return true;
+        }
     }
+    false
+}
+
+fn line_at(page: &[u8], at: usize) -> &[u8; LINE_BYTES] {
+    page[at..].first_chunk().expect("a page has whole lines")
+}
+
+/// Whether two lines differ: without a branch for each word.
+fn differs(one: &[u8; LINE_BYTES], other: &[u8; LINE_BYTES]) -> bool {
+    let (one, other) = (one.as_chunks().0, other.as_chunks().0);
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    one.iter().zip(other).fold(0, |all, (one, other)| all | word(one) ^ word(other)) != 0
 }
 
 /// The page that a written part lies in.

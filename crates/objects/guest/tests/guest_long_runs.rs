@@ -166,7 +166,6 @@ fn generated_modules_end_beside_as_at_once() {
                 position,
                 kept_at: position,
                 seed: position * 31,
-                caller: "{}",
                 fuel_max: u64::MAX,
                 bytes: false,
                 slice: None,

@@ -86,8 +86,6 @@ pub struct Run<'a> {
     pub kept_at: u64,
     /// Where `random` begins.
     pub seed: u64,
-    /// A JSON object that tells who calls: `session`, `principal`, `request`.
-    pub caller: &'a str,
     /// The fuel that it may take, if its version may take more.
     pub fuel_max: u64,
     /// Whether results and messages may be bytes: the state looks at them. Otherwise they are text.
@@ -142,6 +140,8 @@ pub trait Host {
     fn pages(&self) -> Vec<u32>;
     /// Size of the memory and globals, as the last run left them; nothing if they are the image's.
     fn registers(&self) -> Option<&[u8]>;
+    /// A JSON object that tells who calls: `session`, `principal`, `request`.
+    fn caller(&self) -> String;
     /// Whether a call of this object waits under that ticket.
     fn is_waiting(&self, ticket: u64) -> bool;
     /// The tickets of all that do, in the order in which they came to wait.
@@ -258,7 +258,7 @@ pub trait Engine: Send + Sync {
     /// Begins to make a version ready, in the background, if it is not.
     fn prepare(&self, version: &Version<'_>);
 
-    /// Waits until a version is ready that was asked for.
+    /// Waits until a version is ready that was asked for. One that is ready stays so until it is forgotten.
     ///
     /// # Errors
     /// It cannot be one. Equal at every member.

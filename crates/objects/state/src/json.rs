@@ -5,6 +5,7 @@
 //! `serde_json`.
 
 use core::fmt::Write as _;
+use std::borrow::Cow;
 
 /// Deeper values are refused: reading them would take that much of the stack.
 const DEPTH_MAX: usize = 64;
@@ -41,10 +42,15 @@ impl Json {
     /// # Errors
     /// It is not JSON, too deep, or has a key twice.
     pub fn parse(text: &[u8]) -> Result<Self, NotJson> {
-        let mut parser = Parser { text, at: 0 };
-        let value = parser.value(0)?;
-        parser.space();
-        if parser.at == text.len() { Ok(value) } else { Err(parser.wrong("there is more behind the value")) }
+        Parser { text, at: 0, is_kept: true }.whole()
+    }
+
+    /// Whether [`Json::parse`] would read it.
+    ///
+    /// # Errors
+    /// As those of it.
+    pub fn check(text: &[u8]) -> Result<(), NotJson> {
+        Parser { text, at: 0, is_kept: false }.whole().map(drop)
     }
 
     /// The one text of equal values: no space, keys in order, the shortest escapes.
@@ -123,9 +129,11 @@ fn write_escape(out: &mut String, byte: u8) {
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
+    /// Whether the value is wanted; otherwise it is only checked, and what is read of it is another one.
+    is_kept: bool,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     const fn wrong(&self, why: &'static str) -> NotJson {
         NotJson { at: self.at, why }
     }
@@ -150,6 +158,12 @@ impl Parser<'_> {
         if self.accept(byte) { Ok(()) } else { Err(self.wrong(why)) }
     }
 
+    fn whole(mut self) -> Result<Json, NotJson> {
+        let value = self.value(0)?;
+        self.space();
+        if self.at == self.text.len() { Ok(value) } else { Err(self.wrong("there is more behind the value")) }
+    }
+
     fn value(&mut self, depth: usize) -> Result<Json, NotJson> {
         if depth > DEPTH_MAX {
             return Err(self.wrong("nested too deep"));
@@ -158,7 +172,10 @@ impl Parser<'_> {
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.list(depth),
-            Some(b'"') => Ok(Json::Text(self.string()?)),
+            Some(b'"') => {
+                let text = self.string()?;
+                Ok(if self.is_kept { Json::Text(text.into_owned()) } else { Json::Null })
+            }
             Some(b't') => self.word(b"true", Json::Bool(true)),
             Some(b'f') => self.word(b"false", Json::Bool(false)),
             Some(b'n') => self.word(b"null", Json::Null),
@@ -197,11 +214,12 @@ impl Parser<'_> {
             let _ = self.accept(b'+') || self.accept(b'-');
             self.digits()?;
         }
-        Ok(Json::Number(self.slice(from)?.into()))
+        // Digits and signs: there is no number that is no text.
+        Ok(if self.is_kept { Json::Number(self.slice(from)?.into()) } else { Json::Null })
     }
 
     /// The text from there to here.
-    fn slice(&self, from: usize) -> Result<&str, NotJson> {
+    fn slice(&self, from: usize) -> Result<&'a str, NotJson> {
         core::str::from_utf8(&self.text[from..self.at]).map_err(|_| self.wrong("not UTF-8"))
     }
 
@@ -213,7 +231,10 @@ impl Parser<'_> {
             return Ok(Json::List(items));
         }
         loop {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            if self.is_kept {
+                items.push(item);
+            }
             self.space();
             if self.accept(b']') {
                 return Ok(Json::List(items));
@@ -227,7 +248,7 @@ impl Parser<'_> {
         let mut fields = Vec::new();
         self.space();
         if self.accept(b'}') {
-            return Ok(Json::Object(fields));
+            return Ok(Json::Object(Vec::new()));
         }
         loop {
             self.space();
@@ -248,24 +269,27 @@ impl Parser<'_> {
         if fields.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err(self.wrong("a key is there twice"));
         }
-        Ok(Json::Object(fields))
+        if !self.is_kept {
+            return Ok(Json::Null);
+        }
+        Ok(Json::Object(fields.into_iter().map(|(key, value)| (key.into_owned(), value)).collect()))
     }
 
-    fn string(&mut self) -> Result<String, NotJson> {
+    fn string(&mut self) -> Result<Cow<'a, str>, NotJson> {
         self.at += 1;
-        let mut text = String::new();
+        let mut text = Cow::Borrowed("");
         loop {
             let from = self.at;
             while !matches!(self.peek(), None | Some(b'"' | b'\\' | ..=0x1f)) {
                 self.at += 1;
             }
-            text.push_str(self.slice(from)?);
+            text += self.slice(from)?;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
                     return Ok(text);
                 }
-                Some(b'\\') => text.push(self.escape()?),
+                Some(b'\\') => text.to_mut().push(self.escape()?),
                 Some(_) => return Err(self.wrong("a control character within a text")),
                 None => return Err(self.wrong("a text without an end")),
             }

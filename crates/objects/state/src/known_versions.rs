@@ -1,4 +1,4 @@
-//! What calls ask of versions of users' types, as it was read from their records. No part of the state: what is not here, or was
+//! What calls ask of users' types and their versions, as it was read from their records. No part of the state: what is not here, or was
 //! read before a record changed, is read again.
 
 use crate::command::TypeId;
@@ -9,6 +9,8 @@ use crate::version::VersionHash;
 pub(crate) struct KnownVersions {
     /// How often records of types had changed when these were read.
     pub(crate) age: u64,
+    /// All types, in the order of their names.
+    pub(crate) types: Vec<(Box<str>, TypeId)>,
     pub(crate) versions: Vec<KnownVersion>,
 }
 
@@ -20,6 +22,8 @@ pub(crate) struct KnownVersion {
     pub(crate) methods: Vec<(Box<str>, u8)>,
     pub(crate) has_bytes: bool,
     pub(crate) is_closed: bool,
+    /// Whether the engine has made it ready.
+    pub(crate) is_ready: bool,
     pub(crate) hears_sessions: bool,
 }
 

@@ -137,6 +137,7 @@ mod principal;
 mod problem;
 mod quota;
 mod ranges;
+mod records;
 mod reply;
 mod request;
 mod rights;
@@ -155,7 +156,6 @@ mod types;
 mod user;
 mod version;
 mod waits;
-mod walk;
 
 pub use access::Act;
 pub use allowance::{QuotaLimits, QuotaOf};

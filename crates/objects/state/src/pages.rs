@@ -5,8 +5,8 @@ pub const PAGE_BYTES: usize = 4096;
 /// Bytes of a line of a page.
 pub const LINE_BYTES: usize = PAGE_BYTES / LINES;
 /// Lines of a page: each has a bit.
-const LINES: usize = 8;
-const WHOLE: u8 = u8::MAX;
+const LINES: usize = 64;
+const WHOLE: u64 = u64::MAX;
 
 /// What has changed of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ enum Change {
     /// It is as in the version's image again.
     Gone,
     /// The lines whose bits are set are others; the contents of all pages' lines lie behind each other.
-    Lines(u8),
+    Lines(u64),
 }
 
 /// Pages that differ from before a run, in order.
@@ -48,8 +48,11 @@ impl Pages {
     }
 
     /// Lines of a page differ from what they were, those whose bits are set; the object has had that page.
-    pub fn lines(&mut self, number: u32, lines: u8, page: &[u8; PAGE_BYTES]) {
+    pub fn lines(&mut self, number: u32, lines: u64, page: &[u8; PAGE_BYTES]) {
         self.changes.push((number, Change::Lines(lines)));
+        if lines == WHOLE {
+            return self.contents.extend_from_slice(page);
+        }
         for line in places(lines) {
             self.contents.extend_from_slice(&page[line * LINE_BYTES..][..LINE_BYTES]);
         }
@@ -102,7 +105,7 @@ impl FromIterator<(u32, Option<[u8; PAGE_BYTES]>)> for Pages {
 /// Lines of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
-    lines: u8,
+    lines: u64,
     contents: &'a [u8],
 }
 
@@ -115,7 +118,7 @@ impl<'a> Lines<'a> {
 
     /// Which they are, by their bits.
     #[must_use]
-    pub const fn which(&self) -> u8 {
+    pub const fn which(&self) -> u64 {
         self.lines
     }
 
@@ -145,7 +148,7 @@ impl<'a> Lines<'a> {
 
 /// Lines of a page as they were, which lie among others from there on.
 pub(crate) struct KeptLines {
-    lines: u8,
+    lines: u64,
     begin: usize,
 }
 
@@ -158,8 +161,12 @@ impl KeptLines {
 }
 
 /// The lines whose bits are set, in order.
-fn places(lines: u8) -> impl Iterator<Item = usize> {
-    (0..LINES).filter(move |line| lines >> line & 1 == 1)
+fn places(mut lines: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let next = lines.trailing_zeros() as usize;
+        lines &= lines.wrapping_sub(1);
+        (next < LINES).then_some(next)
+    })
 }
 
 #[cfg(test)]
@@ -170,7 +177,7 @@ mod tests {
     fn lines_come_out_as_they_went_in_and_where_they_belong() {
         let page: [u8; PAGE_BYTES] = std::array::from_fn(|at| (at / LINE_BYTES) as u8 + 1);
         let mut pages = Pages::default();
-        pages.lines(3, 0b1000_0001, &page);
+        pages.lines(3, 1 << 63 | 1, &page);
         pages.gone(4);
         pages.whole(9, &page);
         assert_eq!((pages.len(), pages.is_empty()), (3, false));
@@ -180,12 +187,12 @@ mod tests {
         let mut into = [0; PAGE_BYTES];
         some.put_into(&mut into);
         let firsts: Vec<u8> = into.chunks(LINE_BYTES).map(|line| line[0]).collect();
-        assert_eq!(firsts, [1, 0, 0, 0, 0, 0, 0, 8]);
+        assert_eq!((firsts[0], firsts[63], firsts.iter().sum::<u8>()), (1, 64, 65));
         let mut kept = vec![9];
         let before = all.exchange(&mut into, &mut kept);
         assert_eq!(into, page);
         before.put_back(&mut into, &mut kept);
         assert_eq!(kept, [9]);
-        assert_eq!((into[0], into[LINE_BYTES], into[PAGE_BYTES - 1]), (1, 0, 8));
+        assert_eq!((into[0], into[LINE_BYTES], into[PAGE_BYTES - 1]), (1, 0, 64));
     }
 }

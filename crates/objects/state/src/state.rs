@@ -80,6 +80,7 @@ impl State {
     pub fn set_engine(&mut self, engine: Arc<dyn Engine>) {
         self.core.engine = SharedEngine::of(engine);
         self.core.types_changes += 1;
+        types::forget_known(&mut self.core);
         types::prepare_all(&self.core);
     }
 
@@ -455,7 +456,9 @@ impl State {
     /// Whether a version of that type has methods which take and give bytes.
     #[must_use]
     pub fn has_methods_of_bytes(&self, kind: TypeId) -> bool {
-        self.core.store.prefix(&[key::kind::OF_BYTES, kind.0]).next().is_some()
+        // Nobody looks for what never was.
+        self.core.store.age(key::kind::OF_BYTES) > 0
+            && self.core.store.prefix(&[key::kind::OF_BYTES, kind.0]).next().is_some()
     }
 
     /// Whether that is a method of an object of a user's type which takes and gives bytes.

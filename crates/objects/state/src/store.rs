@@ -7,16 +7,13 @@
 //!
 //! Knows nothing of what a record means.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::key::Key;
-use crate::pages::{KeptLines, Lines};
+use crate::key::{ENTRY_HEAD, Key, kind};
+use crate::pages::{KeptLines, Pages};
+use crate::records::{Records, Value};
 use crate::scan::{Scan, SnapshotProgress};
 use crate::sum::Sum;
-use crate::walk::{walk, walk_mut};
-
-type Value = Box<[u8]>;
 
 /// What a change has replaced.
 enum Before {
@@ -41,16 +38,16 @@ pub(crate) const RECORD_BYTES: usize = 64;
 /// Bytes of room for lines that stays when a command has ended.
 const LINES_KEPT_MAX: usize = 256 << 10;
 
-/// More than the first bytes of keys.
+/// More than the first bytes of keys, and than the tables of spaces.
 const KINDS: usize = 64;
 
 /// The records of a group.
 pub(crate) struct Store {
-    records: BTreeMap<Key, Value>,
+    records: Records,
     sum: Sum,
     journal: Journal,
-    /// How often records have changed, by the first bytes of their keys.
-    ages: [u64; KINDS],
+    /// How often records have changed, by the first bytes of their keys; those of spaces by their tables, behind the others.
+    ages: [u64; 2 * KINDS],
     /// Bytes that the running command has written.
     written: usize,
     pub(crate) scan: Option<Scan>,
@@ -65,18 +62,21 @@ pub(crate) struct Mark {
 /// Lines are written into no other.
 const IS_THERE: &str = "a page whose lines are written is there";
 
-/// The first byte of a key.
+/// What a record is, by its key.
 fn kind_of(key: &[u8]) -> usize {
-    key.first().map_or(0, |kind| usize::from(*kind) % KINDS)
+    match (key.first(), key.get(ENTRY_HEAD - 1)) {
+        (Some(&kind::SPACE), Some(table)) => KINDS + usize::from(*table) % KINDS,
+        (kind, _) => kind.map_or(0, |kind| usize::from(*kind) % KINDS),
+    }
 }
 
 impl Default for Store {
     fn default() -> Self {
         Self {
-            records: BTreeMap::new(),
+            records: Records::default(),
             sum: Sum::default(),
             journal: Journal::default(),
-            ages: [0; KINDS],
+            ages: [0; 2 * KINDS],
             written: 0,
             scan: None,
         }
@@ -106,27 +106,49 @@ impl Store {
         is_new
     }
 
-    /// Writes lines of pages that are there, in the order of their keys. Each counts as writing it whole.
-    pub(crate) fn put_lines(&mut self, pages: &[(Key, Lines<'_>)]) {
-        if self.scan.is_some() {
-            // It may want the whole records as they were.
-            for (key, lines) in pages {
-                let mut page = Value::from(self.get(key).expect(IS_THERE));
-                lines.put_into(&mut page);
-                self.put(key.clone(), &page);
-            }
-            return;
+    /// Writes what has changed of the pages of an object, whose keys begin so. Each counts as writing it whole. Gives how many
+    /// there are more, and how many fewer.
+    pub(crate) fn put_pages(&mut self, table: &Key, pages: &Pages) -> (u32, u32) {
+        let (mut more, mut fewer) = (0, 0);
+        // A snapshot may want whole records as they were.
+        let is_in_place = self.scan.is_none();
+        let is_done = is_in_place && self.put_lines(table, pages);
+        if !is_done {
+            self.records.gather(table);
         }
+        if is_in_place && !is_done {
+            self.put_lines(table, pages);
+        }
+        for (number, lines) in pages.iter() {
+            let key = || table.numbered(number);
+            match lines.map(|lines| (lines, lines.page())) {
+                Some((_, Some(page))) => more += u32::from(self.put(key(), page)),
+                Some(_) if is_in_place => {}
+                Some((lines, None)) => {
+                    let mut page = Value::from(self.get(&key()).expect(IS_THERE));
+                    lines.put_into(&mut page);
+                    self.put(key(), &page);
+                }
+                None => fewer += u32::from(self.remove(&key())),
+            }
+        }
+        (more, fewer)
+    }
+
+    /// The part of it that changes pages in place. Says whether they lie in a table, and were changed.
+    fn put_lines(&mut self, table: &Key, pages: &Pages) -> bool {
         let Self { records, sum, journal, written, ages, .. } = self;
-        sum.change_some(pages.iter().map(|(key, _)| key), records);
-        let by_key = pages.iter().map(|(key, lines)| (key, lines));
-        walk_mut(records, by_key, |key, lines, present| {
-            let present = present.expect(IS_THERE);
-            *written += RECORD_BYTES + key.len() + present.len();
-            ages[kind_of(key)] += 1;
-            let before = lines.exchange(present, &mut journal.lines);
-            journal.changes.push((key.clone(), Before::Lines(before)));
-        });
+        let Some(there) = records.table_mut(table) else { return false };
+        for (number, lines) in pages.iter() {
+            let Some(lines) = lines.filter(|lines| lines.page().is_none()) else { continue };
+            let (key, page) = (table.numbered(number), there.page_mut(number).expect(IS_THERE));
+            *written += RECORD_BYTES + key.len() + page.bytes.len();
+            ages[kind_of(&key)] += 1;
+            sum.page_changes(&key, page);
+            let before = lines.exchange(&mut page.bytes, &mut journal.lines);
+            journal.changes.push((key, Before::Lines(before)));
+        }
+        true
     }
 
     fn note(&mut self, key: Key, before: Before) {
@@ -134,9 +156,14 @@ impl Store {
         self.journal.changes.push((key, before));
     }
 
-    /// How often records have changed whose keys begin with that byte: who keeps what it has read of them sees whether it is old.
+    /// How often records have changed whose keys begin with that byte, but for those of spaces: who keeps what it has read of them sees whether it is old.
     pub(crate) fn age(&self, kind: u8) -> u64 {
         self.ages[usize::from(kind) % KINDS]
+    }
+
+    /// Whether there is none in that table of any space, and never was: who looks for one need not.
+    pub(crate) fn is_unused(&self, table: u8) -> bool {
+        self.ages[KINDS + usize::from(table) % KINDS] == 0
     }
 
     /// Says whether there was such a record.
@@ -146,10 +173,10 @@ impl Store {
 
     /// Removes a record, and gives what it was.
     pub(crate) fn take(&mut self, key: &Key) -> Option<&[u8]> {
-        let (key, old) = self.records.remove_entry(key)?;
+        let old = self.records.remove(key)?;
         self.written += RECORD_BYTES;
-        self.sum.removed(&key, &old);
-        self.note(key, Before::Record(Some(old)));
+        self.sum.removed(key, &old);
+        self.note(key.clone(), Before::Record(Some(old)));
         match self.journal.changes.last() {
             Some((_, Before::Record(old))) => old.as_deref(),
             _ => None,
@@ -178,7 +205,7 @@ impl Store {
                     kept.put_back(self.records.get_mut(&key).expect(IS_THERE), lines);
                 }
             }
-            self.sum.added(&key, &self.records[&key]);
+            self.sum.added(&key, self.records.get(&key).expect("it is there again"));
         }
     }
 
@@ -219,13 +246,17 @@ impl Store {
         self.records.get(key).map(|value| &**value)
     }
 
-    /// Looks at records in the order of their keys; each comes with what stands beside its key.
-    pub(crate) fn each<'a, T>(
+    /// Looks at pages of an object, whose keys begin so.
+    pub(crate) fn each_page<'a>(
         &'a self,
-        keys: impl Iterator<Item = (Key, T)>,
-        mut look: impl FnMut(T, Option<&'a [u8]>),
+        table: &Key,
+        numbers: &mut dyn Iterator<Item = u32>,
+        look: &mut dyn FnMut(u32, Option<&'a [u8]>),
     ) {
-        walk(&self.records, keys, |beside, record| look(beside, record.map(|record| &**record)));
+        match self.records.table(table) {
+            Some(pages) => numbers.for_each(|number| look(number, pages.get(number).map(|page| &**page))),
+            None => numbers.for_each(|number| look(number, self.get(&table.numbered(number)))),
+        }
     }
 
     /// The records from there on.
@@ -234,15 +265,7 @@ impl Store {
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> impl DoubleEndedIterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
-        // A range that ends before it begins would panic.
-        let empty = match (from, to) {
-            (Bound::Included(from), Bound::Excluded(to) | Bound::Included(to))
-            | (Bound::Excluded(from), Bound::Included(to)) => from > to,
-            (Bound::Excluded(from), Bound::Excluded(to)) => from >= to,
-            _ => false,
-        };
-        let range = (!empty).then(|| self.records.range::<[u8], _>((from, to)));
-        range.into_iter().flatten().map(|(key, value)| (&key[..], &**value))
+        self.records.range(from, to)
     }
 
     /// The records whose keys begin so, in order.
@@ -294,18 +317,21 @@ pub(crate) fn successor(prefix: &[u8]) -> Option<Key> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::pages::{PAGE_BYTES, Pages};
+    use crate::key;
+    use crate::pages::{LINE_BYTES, PAGE_BYTES};
     use crate::sum::term;
 
-    fn key(bytes: &[u8]) -> Key {
+    fn key_of(bytes: &[u8]) -> Key {
         Key::from(bytes)
     }
 
     fn store() -> Store {
         let mut store = Store::default();
         for bytes in [&[1, 1][..], &[1, 255], &[1, 255, 255], &[2], &[255]] {
-            store.put(key(bytes), bytes);
+            store.put(key_of(bytes), bytes);
         }
         store.commit();
         store
@@ -315,50 +341,57 @@ mod tests {
     fn rollback_gives_back_records_and_digest() {
         let mut store = store();
         let (terms, mark) = (store.terms(), store.mark());
-        store.put(key(&[2]), &[7]);
-        store.put(key(&[2]), &[8]);
-        store.put(key(&[2]), &[8]);
-        store.remove(&key(&[1, 1]));
-        store.put(key(&[3]), &[]);
-        store.remove(&key(&[3]));
+        store.put(key_of(&[2]), &[7]);
+        store.put(key_of(&[2]), &[8]);
+        store.put(key_of(&[2]), &[8]);
+        store.remove(&key_of(&[1, 1]));
+        store.put(key_of(&[3]), &[]);
+        store.remove(&key_of(&[3]));
         assert_ne!(store.terms(), terms);
         store.rollback(mark);
-        assert_eq!((store.terms(), store.get(&key(&[2])), store.len()), (terms, Some(&[2][..]), 5));
-        assert!(store.get(&key(&[1, 1])).is_some() && store.is_settled());
+        assert_eq!((store.terms(), store.get(&key_of(&[2])), store.len()), (terms, Some(&[2][..]), 5));
+        assert!(store.get(&key_of(&[1, 1])).is_some() && store.is_settled());
     }
 
-    /// A page of that byte, and lines of it.
-    fn lines(which: u8, byte: u8) -> Pages {
+    /// Lines of a page, all of that byte.
+    fn lines(number: u32, which: u64, byte: u8) -> Pages {
         let mut pages = Pages::default();
-        pages.lines(0, which, &[byte; PAGE_BYTES]);
+        pages.lines(number, which, &[byte; PAGE_BYTES]);
         pages
-    }
-
-    fn put_lines(store: &mut Store, key: &Key, which: u8, byte: u8) {
-        let pages = lines(which, byte);
-        let lines = pages.iter().map(|(_, lines)| (key.clone(), lines.expect("it is written")));
-        store.put_lines(&lines.collect::<Vec<_>>());
     }
 
     #[test]
     fn what_becomes_of_pages_is_what_their_records_would_have_become() {
         let page = |byte: u8| [byte; PAGE_BYTES];
         let (mut store, mut whole) = (Store::default(), BTreeMap::<Key, Vec<u8>>::new());
+        let table = key::entry(7, key::table::OWN, &[]);
         let mut seed = 7_u64;
         for step in 0..3_000 {
             let (mark, before) = (store.mark(), whole.clone());
             for _ in 0..3 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let [number, which, byte, what, ..] = (seed >> 24).to_le_bytes();
-                let key = key(&[number % 4]);
-                match (whole.get_mut(&key), what % 4) {
+                let number = u32::from(number % 4);
+                let key = table.numbered(number);
+                match (whole.get_mut(&key), what % 5) {
                     (Some(_), 0) => {
                         assert!(store.remove(&key));
                         whole.remove(&key);
                     }
-                    (Some(record), 1 | 2) => {
-                        put_lines(&mut store, &key, which, byte);
-                        lines(which, byte).iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
+                    (Some(_), 1) => {
+                        let gone = core::iter::once((number, None)).collect();
+                        assert_eq!(store.put_pages(&table, &gone), (0, 1));
+                        whole.remove(&key);
+                    }
+                    (Some(record), 2 | 3) => {
+                        let pages = lines(number, u64::from(which) << byte % 56, byte);
+                        assert_eq!(store.put_pages(&table, &pages), (0, 0));
+                        pages.iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
+                    }
+                    (there, 4) => {
+                        let pages = core::iter::once((number, Some(page(byte)))).collect();
+                        assert_eq!(store.put_pages(&table, &pages), (u32::from(there.is_none()), 0));
+                        whole.insert(key, page(byte).to_vec());
                     }
                     (there, _) => {
                         assert_eq!(store.put(key.clone(), &page(byte)), there.is_none());
@@ -373,6 +406,11 @@ mod tests {
             store.commit();
             let records = store.range(Bound::Unbounded, Bound::Unbounded);
             assert!(records.eq(whole.iter().map(|(key, page)| (&key[..], &page[..]))), "step {step}");
+            let mut seen = Vec::new();
+            store.each_page(&table, &mut (0..4), &mut |number, page| seen.push((number, page)));
+            let there =
+                (0..4).map(|number| (number, whole.get(&table.numbered(number)).map(|page| &page[..])));
+            assert!(there.eq(seen), "step {step}");
             let mut fresh = Store::default();
             whole.iter().for_each(|(key, page)| _ = fresh.put(key.clone(), page));
             assert_eq!(store.terms(), fresh.terms(), "step {step}");
@@ -381,13 +419,14 @@ mod tests {
 
     #[test]
     fn running_snapshot_gets_a_page_as_it_was_before_its_lines_changed() {
-        let (mut store, key) = (Store::default(), key(&[1]));
+        let (mut store, table) = (Store::default(), key::entry(7, key::table::OWN, &[]));
+        let key = table.numbered(3);
         store.put(key.clone(), &[1; PAGE_BYTES]);
         store.commit();
         store.scan = Some(Scan::new(&[], store.terms().wrapping_add(term(&[], &[]))));
-        put_lines(&mut store, &key, 0b100, 2);
+        store.put_pages(&table, &lines(3, 0b100, 2));
         store.commit();
-        assert_eq!(store.get(&key).map(|page| page[1024]), Some(2));
+        assert_eq!(store.get(&key).map(|page| page[2 * LINE_BYTES]), Some(2));
         let mut out = Vec::new();
         let progress = store.scan_chunk(&mut out, 1 << 20);
         assert!(matches!(progress, Some(SnapshotProgress::Done { .. })), "{progress:?}");
@@ -396,11 +435,11 @@ mod tests {
     #[test]
     fn digest_depends_on_records_and_not_on_their_history() {
         let (one, mut other) = (store(), store());
-        other.put(key(&[9]), &[1]);
-        other.put(key(&[9]), &[2]);
-        other.put(key(&[9]), &[2]);
+        other.put(key_of(&[9]), &[1]);
+        other.put(key_of(&[9]), &[2]);
+        other.put(key_of(&[9]), &[2]);
         assert_ne!(one.terms(), other.terms());
-        other.remove(&key(&[9]));
+        other.remove(&key_of(&[9]));
         assert_eq!(one.terms(), other.terms());
     }
 

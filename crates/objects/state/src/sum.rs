@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use twox_hash::XxHash3_64;
 
 use crate::key::Key;
-use crate::walk::walk_mut;
+use crate::records::{Page, Records};
 
 /// Bytes from which on a record is long: hashing it takes longer than remembering its key.
 const LONG: usize = 1024;
@@ -19,6 +19,9 @@ const OUTSTANDING_MAX: usize = 256;
 /// Commands behind which a long record that none of them has changed comes in, at the next multiple of it: the sum is asked for about
 /// as often.
 const LEFT_ALONE: u64 = 128;
+
+/// A record that is removed is not out any more.
+const IS_THERE: &str = "a record that is out is there";
 
 /// What a record adds to the sum.
 pub(crate) fn term(key: &[u8], value: &[u8]) -> u64 {
@@ -75,42 +78,34 @@ impl Sum {
         self.outstanding.insert(key.clone(), self.commands);
     }
 
-    /// Long records are about to change, and stay long: their keys come in order.
-    pub(crate) fn change_some<'a>(
-        &mut self,
-        keys: impl Iterator<Item = &'a Key>,
-        records: &BTreeMap<Key, Box<[u8]>>,
-    ) {
-        let (mut more, commands) = (Vec::new(), self.commands);
-        walk_mut(&mut self.outstanding, keys.map(|key| (key, key)), |_, key, last| match last {
-            Some(last) => *last = commands,
-            None => more.push(key),
-        });
-        for key in more {
-            if let Some(old) = records.get(key) {
-                self.changes(key, old);
-            }
+    /// A page is about to change. One that was told of a short while ago is still out.
+    pub(crate) fn page_changes(&mut self, key: &Key, page: &mut Page) {
+        if page.told == 0 || page.told + LEFT_ALONE / 2 < self.commands {
+            self.changes(key, &page.bytes);
+            page.told = self.commands;
         }
     }
 
     /// The sum of the terms of all records, which are these.
-    pub(crate) fn terms(&self, records: &BTreeMap<Key, Box<[u8]>>) -> u64 {
-        let terms = self.outstanding.keys().map(|key| term(key, &records[key]));
+    pub(crate) fn terms(&self, records: &Records) -> u64 {
+        let terms = self.outstanding.keys().map(|key| term(key, records.get(key).expect(IS_THERE)));
         terms.fold(self.terms, u64::wrapping_add)
     }
 
     /// A command has ended. If many terms are out, they come in; else those of records that are left alone.
-    pub(crate) fn bound(&mut self, records: &BTreeMap<Key, Box<[u8]>>) {
+    pub(crate) fn bound(&mut self, records: &Records) {
         self.commands += 1;
         if self.outstanding.len() > OUTSTANDING_MAX {
             self.terms = self.terms(records);
             self.outstanding.clear();
+            // What pages were told of is long ago.
+            self.commands += LEFT_ALONE;
         } else if self.commands.is_multiple_of(LEFT_ALONE) {
             let Self { terms, outstanding, commands } = self;
             outstanding.retain(|key, last| {
                 let stays = *last + LEFT_ALONE > *commands;
                 if !stays {
-                    *terms = terms.wrapping_add(term(key, &records[key]));
+                    *terms = terms.wrapping_add(term(key, records.get(key).expect(IS_THERE)));
                 }
                 stays
             });
@@ -121,12 +116,24 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key;
+    use std::ops::Bound;
+
+    /// The sum of records that were never others.
+    fn fresh(records: &Records) -> u64 {
+        let records = records.range(Bound::Unbounded, Bound::Unbounded);
+        records.fold(0, |all, (key, value)| all.wrapping_add(term(key, value)))
+    }
+
+    fn long(byte: u8) -> Box<[u8]> {
+        vec![byte; LONG].into()
+    }
 
     /// A store of records that are changed in all ways between short and long; the sum is that of a store into which they were put.
     #[test]
     fn sum_is_that_of_the_records_whatever_became_of_them() {
         let lengths = [0, 1, LONG - 1, LONG, LONG + 1, 4096];
-        let (mut sum, mut records) = (Sum::default(), BTreeMap::<Key, Box<[u8]>>::new());
+        let (mut sum, mut records) = (Sum::default(), Records::default());
         let mut seed = 1_u64;
         for step in 0..4_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -152,40 +159,64 @@ mod tests {
                 sum.terms = sum.terms(&records);
                 sum.outstanding.clear();
             }
-            let fresh = records.iter().fold(0, |all: u64, (key, value)| all.wrapping_add(term(key, value)));
-            assert_eq!(sum.terms(&records), fresh, "step {step}");
+            assert_eq!(sum.terms(&records), fresh(&records), "step {step}");
         }
     }
 
     #[test]
     fn term_of_a_record_that_is_left_alone_comes_in() {
-        let (mut sum, mut records) = (Sum::default(), BTreeMap::new());
+        let (mut sum, mut records) = (Sum::default(), Records::default());
         let keys = [1_u8, 2].map(|number| Key::from(&[number][..]));
         for key in &keys {
-            records.insert(key.clone(), vec![0; LONG].into_boxed_slice());
-            sum.added(key, &records[key]);
+            sum.added(key, &long(0));
+            records.insert(key.clone(), long(0));
         }
         for number in 1..=3 * LEFT_ALONE {
-            sum.changes(&keys[0], &records[&keys[0]]);
+            sum.changes(&keys[0], records.get(&keys[0]).unwrap());
             records.get_mut(&keys[0]).unwrap()[0] = number as u8;
             sum.bound(&records);
-            let fresh = records.iter().fold(0, |all: u64, (key, value)| all.wrapping_add(term(key, value)));
-            assert_eq!(sum.terms(&records), fresh, "command {number}");
+            assert_eq!(sum.terms(&records), fresh(&records), "command {number}");
         }
         assert_eq!(sum.outstanding.keys().collect::<Vec<_>>(), [&keys[0]]);
     }
 
+    /// Pages that change more and less often than they are told of, beside so many other long records that all come in now and then.
+    #[test]
+    fn sum_is_that_of_pages_however_often_they_change() {
+        let (mut sum, mut records) = (Sum::default(), Records::default());
+        let table = key::entry(7, key::table::OWN, &[]);
+        records.gather(&table);
+        let periods = [1, 2, 50, LEFT_ALONE / 2, LEFT_ALONE / 2 + 1, LEFT_ALONE - 1, LEFT_ALONE, 300];
+        for number in 0..periods.len() as u32 {
+            sum.added(&table.numbered(number), &long(0));
+            records.insert(table.numbered(number), long(0));
+        }
+        for command in 1..3_000 {
+            for (number, _) in (0..).zip(periods).filter(|(_, period)| command % period == 0) {
+                let page = records.table_mut(&table).and_then(|pages| pages.page_mut(number)).unwrap();
+                sum.page_changes(&table.numbered(number), page);
+                page.bytes[0] = command as u8;
+            }
+            if command > 1_500 {
+                let key = Key::from(&command.to_be_bytes()[..]);
+                sum.added(&key, &long(1));
+                records.insert(key, long(1));
+            }
+            sum.bound(&records);
+            assert_eq!(sum.terms(&records), fresh(&records), "command {command}");
+        }
+    }
+
     #[test]
     fn terms_that_are_out_are_bounded() {
-        let (mut sum, mut records) = (Sum::default(), BTreeMap::new());
+        let (mut sum, mut records) = (Sum::default(), Records::default());
         for number in 0..1_000_u32 {
-            let (key, value) = (Key::from(&number.to_be_bytes()[..]), vec![1; LONG].into_boxed_slice());
-            sum.added(&key, &value);
-            records.insert(key, value);
+            let key = Key::from(&number.to_be_bytes()[..]);
+            sum.added(&key, &long(1));
+            records.insert(key, long(1));
             sum.bound(&records);
             assert!(sum.outstanding.len() <= OUTSTANDING_MAX);
         }
-        let fresh = records.iter().fold(0, |all: u64, (key, value)| all.wrapping_add(term(key, value)));
-        assert_eq!(sum.terms(&records), fresh);
+        assert_eq!(sum.terms(&records), fresh(&records));
     }
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use base::Random;
+use objects_state::Json;
 use support::{Anyone, World};
 
 /// A text that is often JSON, and often nearly.
@@ -54,6 +55,8 @@ fn json_agrees_with_serde_json() {
     for _ in 0..3_000 {
         let value = text(&mut random, 0);
         let theirs = serde_json::from_str::<serde_json::Value>(&value);
+        let read = Json::parse(value.as_bytes());
+        assert_eq!(Json::check(value.as_bytes()), read.map(drop), "{value}");
         let mut world = World::new();
         let answer = world.call(Anyone, "value/v", "set", &format!("{{\"value\":{value}}}"));
         assert_eq!(answer.starts_with("{\"version\""), theirs.is_ok(), "{value}: {answer}");

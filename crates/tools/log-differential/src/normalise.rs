@@ -90,6 +90,11 @@ pub(crate) fn is_id(name: &str) -> bool {
     IDS.contains(&name)
 }
 
+/// Whether a list under that name has no order.
+pub(crate) fn is_set(name: &str) -> bool {
+    SETS.contains(&name)
+}
+
 struct Normaliser<'a> {
     api: &'a str,
     variables: &'a Variables,

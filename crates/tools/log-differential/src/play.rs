@@ -14,6 +14,7 @@ use tools_testbed::wire::{Received, Wire, framed};
 use tools_testbed::{BrokerCluster, PeerError};
 
 use crate::hex::{from_hex, to_hex};
+use crate::normalise;
 use crate::schema::{Schemas, decode_reply, encode_request};
 use crate::script::{Action, Call, End, Script, Spoil, Step};
 use crate::variables::Variables;
@@ -301,15 +302,16 @@ fn is_early(call: &Call, body: &Value, variables: &Variables) -> bool {
         let wanted = variables.resolve(value).ok();
         // A place that is not there holds nothing.
         let found = body.pointer(place).unwrap_or(&Value::Null);
-        !wanted.is_some_and(|wanted| is_same(found, &wanted))
+        !wanted.is_some_and(|wanted| is_same(place, found, &wanted))
     };
     codes(body).iter().any(|code| call.retry.contains(code)) || call.until.iter().any(missing)
 }
 
-/// Whether it is what is waited for: of lists, such as the replicas in sync, the order means nothing.
-fn is_same(found: &Value, wanted: &Value) -> bool {
+/// Whether it is what is waited for in that place: in the order in which it is compared, which means nothing for replicas in sync.
+fn is_same(place: &str, found: &Value, wanted: &Value) -> bool {
+    let is_set = place.rsplit('/').next().is_some_and(normalise::is_set);
     match (found, wanted) {
-        (Value::Array(found), Value::Array(wanted)) => {
+        (Value::Array(found), Value::Array(wanted)) if is_set => {
             found.len() == wanted.len() && wanted.iter().all(|element| found.contains(element))
         }
         _ => found == wanted,
@@ -331,5 +333,29 @@ fn apply(spoil: &Spoil, request: &mut Vec<u8>) {
                 *place = *byte;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn order_of_replicas_is_waited_for_and_order_of_those_in_sync_is_not() {
+        let place = |field: &str| format!("/Topics/0/Partitions/0/{field}");
+        let mut call = Call::default();
+        call.until(&place("LeaderId"), json!(1))
+            .until(&place("IsrNodes"), json!([1, 2, 3]))
+            .until(&place("ReplicaNodes"), json!([1, 2, 3]));
+        let shows = |replicas: [i32; 3], in_sync: [i32; 3]| {
+            json!({"Topics": [{"Partitions": [
+                {"LeaderId": 1, "IsrNodes": in_sync, "ReplicaNodes": replicas},
+            ]}]})
+        };
+        let variables = Variables::new(1, 0);
+        let early = |replicas, in_sync| is_early(&call, &shows(replicas, in_sync), &variables);
+        assert!(!early([1, 2, 3], [3, 1, 2]), "who is in sync is a set");
+        assert!(early([1, 3, 2], [1, 2, 3]), "a broker that has not heard of the order yet");
     }
 }

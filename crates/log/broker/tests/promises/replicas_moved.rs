@@ -233,3 +233,17 @@ fn partitions_that_move_together_all_come_to_their_end() {
         }
     }
 }
+
+#[test]
+fn order_that_is_asked_for_is_there_though_the_broker_that_is_asked_has_not_heard_of_the_last_one() {
+    let mut cluster = Cluster::new(&[&[1, 2, 3]]);
+    // The council tells broker 2 late.
+    cluster.away.insert(2);
+    assert_eq!(reassign(&mut cluster, 1, Some(&[1, 3, 2])), 0);
+    cluster.settle();
+    cluster.away.remove(&2);
+    assert_eq!(reassign(&mut cluster, 2, Some(&[1, 2, 3])), 0);
+    cluster.catch_up(2);
+    cluster.settle();
+    assert_eq!(replicas(&cluster), [1, 2, 3]);
+}

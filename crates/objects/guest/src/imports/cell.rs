@@ -84,8 +84,6 @@ pub(crate) struct Cell {
     pub(crate) dirty: Option<Dirty>,
     pub(crate) host: Borrowed,
     pub(crate) facts: Facts,
-    /// Who calls, in words.
-    pub(crate) caller: String,
     pub(crate) acts: Acts,
     pub(crate) growth: Growth,
     /// The last line of this run.
@@ -101,7 +99,6 @@ impl Cell {
             dirty: None,
             host: Borrowed::default(),
             facts: Facts::default(),
-            caller: String::new(),
             acts: Acts::default(),
             growth: Growth { bytes_max: None, is_refused: false },
             last_logged: String::new(),
@@ -115,10 +112,8 @@ impl Cell {
     }
 
     /// Begins a run.
-    pub(crate) fn begin(&mut self, facts: Facts, caller: &str) {
+    pub(crate) fn begin(&mut self, facts: Facts) {
         self.facts = facts;
-        self.caller.clear();
-        self.caller.push_str(caller);
         self.acts = Acts::default();
         self.growth.is_refused = false;
         self.last_logged.clear();

@@ -38,6 +38,8 @@ pub(crate) struct Instance {
     globals: Vec<Global>,
     entries: Entries,
     meter: Meter,
+    /// What the last run has left of the stack: all of it, if it has returned.
+    stack: i32,
     dirty: Dirty,
     tracking: Tracking,
     /// What all of it belongs to.
@@ -72,7 +74,20 @@ impl Instance {
         let entries = Entries::of(&instance, &mut store);
         let (tracking, bytes_max) = (recipe.tracking, recipe.bytes_max);
         let registers = Vec::new();
-        Ok(Self { store, memory, globals, entries, meter, dirty, tracking, instance, bytes_max, registers })
+        let stack = 0;
+        Ok(Self {
+            store,
+            memory,
+            globals,
+            entries,
+            meter,
+            stack,
+            dirty,
+            tracking,
+            instance,
+            bytes_max,
+            registers,
+        })
     }
 
     /// All of its memory.
@@ -102,15 +117,9 @@ impl Instance {
     }
 
     /// Enters it for a run.
-    pub(crate) fn enter(
-        &mut self,
-        entry: Entry<'_>,
-        (facts, caller): (Facts, &str),
-        fuel: u64,
-        host: &dyn Host,
-    ) -> Left {
-        self.store.data_mut().begin(facts, caller);
-        self.meter.fill(&mut self.store, fuel, STACK_BYTES);
+    pub(crate) fn enter(&mut self, entry: Entry<'_>, facts: Facts, fuel: u64, host: &dyn Host) -> Left {
+        self.store.data_mut().begin(facts);
+        self.fill(fuel);
         fn slot(instance: &mut Instance) -> &mut Borrowed {
             &mut instance.store.data_mut().host
         }
@@ -120,17 +129,26 @@ impl Instance {
 
     /// Runs what makes the image: the start function, `_initialize`, `init_source`, `describe`. What a source says of itself.
     pub(crate) fn initialize(&mut self, source: Option<&[u8]>, fuel: u64) -> Result<Vec<u8>, Failure> {
-        self.store.data_mut().begin(Facts::default(), "");
-        self.meter.fill(&mut self.store, fuel, STACK_BYTES);
+        self.store.data_mut().begin(Facts::default());
+        self.fill(fuel);
         let outcome = self.entries.initialize(&mut self.store, source);
         self.left(outcome, fuel).outcome
+    }
+
+    /// Fills fuel and stack for a run.
+    fn fill(&mut self, fuel: u64) {
+        self.meter.set_fuel(&mut self.store, i64::try_from(fuel).expect("fuel is bounded"));
+        if self.stack != STACK_BYTES {
+            self.meter.set_stack(&mut self.store, STACK_BYTES);
+        }
     }
 
     /// Whatever a run ends with, it has failed if it owes fuel or stack.
     fn left(&mut self, outcome: wasmtime::Result<Vec<u8>>, fuel: u64) -> Left {
         let rest = self.meter.fuel(&mut self.store);
         let used = fuel - u64::try_from(rest).unwrap_or(0).min(fuel);
-        if self.meter.is_stack_used_up(&mut self.store) {
+        self.stack = self.meter.stack(&mut self.store);
+        if self.stack < 0 {
             return Left { outcome: Err(Failure::StackExhausted), fuel: used };
         }
         if rest < 0 {

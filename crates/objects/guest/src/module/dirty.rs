@@ -1,29 +1,30 @@
-//! Which lines of its memory a module has written, noted by the module itself: before each instruction that writes, instructions
-//! are put that set the line's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
+//! Which stripes of its memory a module has written, of [`STRIPE_BYTES`] each, noted by the module itself: before each instruction that writes, instructions
+//! are put that set the stripe's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
 //! run has written, on every machine, and nothing is asked of the kernel.
 //!
-//! A store notes the line of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], so who reads the dirty
-//! bytes looks there, too. Instructions that move many bytes note all their lines.
+//! A store notes the stripe of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], so who reads the dirty
+//! bytes looks there, too. Instructions that move many bytes note all their stripes.
 //!
-//! What is noted may be too much, never too little: an instruction that then traps has noted its line as well. Where it lies outside
+//! What is noted may be too much, never too little: an instruction that then traps has noted its stripe as well. Where it lies outside
 //! of all that the memory may become, noting it traps as the instruction itself would have.
 
-use objects_state::guest::LINE_BYTES;
 use wasm_encoder::{BlockType, Function, Instruction, MemArg, MemoryType, ValType};
 use wasmparser::Operator;
 
-/// The most bytes that a store writes behind the line which it notes: one less than its own.
+/// Bytes of a stripe.
+pub(crate) const STRIPE_BYTES: usize = 512;
+/// The most bytes that a store writes behind the stripe which it notes: one less than its own.
 pub(crate) const SPILL_BYTES: usize = 15;
 /// The index of the memory of dirty bytes: the module's own is 0.
 pub(super) const DIRTY_MEMORY: u32 = 1;
 
-const LINE_BITS: i32 = LINE_BYTES.trailing_zeros() as i32;
-const BYTE_OF_LINE: MemArg = MemArg { offset: 0, align: 0, memory_index: DIRTY_MEMORY };
+const STRIPE_BITS: i32 = STRIPE_BYTES.trailing_zeros() as i32;
+const BYTE_OF_STRIPE: MemArg = MemArg { offset: 0, align: 0, memory_index: DIRTY_MEMORY };
 const WASM_PAGE_BYTES: u64 = 64 << 10;
 
-/// The memory that has a byte for each line of a memory of so many bytes at the most.
+/// The memory that has a byte for each stripe of a memory of so many bytes at the most.
 pub(super) fn memory(bytes_max: u64) -> MemoryType {
-    let pages = bytes_max.div_ceil(LINE_BYTES as u64).div_ceil(WASM_PAGE_BYTES).max(1);
+    let pages = bytes_max.div_ceil(STRIPE_BYTES as u64).div_ceil(WASM_PAGE_BYTES).max(1);
     MemoryType { minimum: pages, maximum: Some(pages), memory64: false, shared: false, page_size_log2: None }
 }
 
@@ -62,7 +63,7 @@ pub(super) fn write(operator: &Operator<'_>) -> Option<Write> {
     Some(Write::Store { value, offset })
 }
 
-/// Locals that hold operands while their line is noted, behind a function's own.
+/// Locals that hold operands while their stripe is noted, behind a function's own.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Scratch {
     /// The first of three numbers.
@@ -125,20 +126,20 @@ impl Scratch {
         put(
             function,
             &[
-                Instruction::I32Const(LINE_BITS),
+                Instruction::I32Const(STRIPE_BITS),
                 Instruction::I32ShrU,
                 Instruction::I32Const(1),
-                Instruction::I32Store8(BYTE_OF_LINE),
+                Instruction::I32Store8(BYTE_OF_STRIPE),
                 Instruction::LocalGet(value),
             ],
         );
     }
 
-    /// The first and the last line, and those in between if there are any; a range that wraps around is outside of memory.
+    /// The first and the last stripe, and those in between if there are any; a range that wraps around is outside of memory.
     fn note_range(&self, function: &mut Function) {
         let [start, source, length] = self.numbers();
         let (first, last) = (self.first(), self.last());
-        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_LINE)];
+        let set = [Instruction::I32Const(1), Instruction::I32Store8(BYTE_OF_STRIPE)];
         let operands =
             [Instruction::LocalSet(length), Instruction::LocalSet(source), Instruction::LocalSet(start)];
         let if_any = [Instruction::LocalGet(length), Instruction::If(BlockType::Empty)];
@@ -162,13 +163,13 @@ impl Scratch {
         }
     }
 
-    /// The number of a range's first line.
+    /// The number of a range's first stripe.
     fn first(&self) -> [Instruction<'static>; 3] {
         let [start, ..] = self.numbers();
-        [Instruction::LocalGet(start), Instruction::I32Const(LINE_BITS), Instruction::I32ShrU]
+        [Instruction::LocalGet(start), Instruction::I32Const(STRIPE_BITS), Instruction::I32ShrU]
     }
 
-    /// The number of a range's last line.
+    /// The number of a range's last stripe.
     fn last(&self) -> [Instruction<'static>; 7] {
         let [start, _, length] = self.numbers();
         [
@@ -177,7 +178,7 @@ impl Scratch {
             Instruction::I32Add,
             Instruction::I32Const(1),
             Instruction::I32Sub,
-            Instruction::I32Const(LINE_BITS),
+            Instruction::I32Const(STRIPE_BITS),
             Instruction::I32ShrU,
         ]
     }

@@ -12,7 +12,7 @@ mod price;
 mod rewrite;
 mod validate;
 
-pub(crate) use dirty::SPILL_BYTES;
+pub(crate) use dirty::{SPILL_BYTES, STRIPE_BYTES};
 pub(crate) use imports::{Answer, WASI};
 pub(crate) use names::shortened;
 pub(crate) use outline::Outline;

@@ -31,6 +31,9 @@ impl Host for Object {
     fn registers(&self) -> Option<&[u8]> {
         self.registers.as_deref()
     }
+    fn caller(&self) -> String {
+        String::from(r#"{"session":null}"#)
+    }
     fn is_waiting(&self, ticket: u64) -> bool {
         self.waiting.contains(&ticket)
     }
@@ -109,7 +112,6 @@ impl Bench {
             position: self.position,
             kept_at: self.position,
             seed: self.position * 31,
-            caller: r#"{"session":null}"#,
             fuel_max: u64::MAX,
             bytes: false,
             slice: None,

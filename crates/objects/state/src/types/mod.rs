@@ -25,7 +25,7 @@ use crate::problem::{Problem, Slug};
 
 pub(crate) use check::{is_rejected, is_upload, sound};
 pub(crate) use description::BYTES_LEVEL;
-pub(crate) use known::remember;
+pub(crate) use known::{forget_known, remember, runs};
 pub(crate) use put::{New, delete, forget_rejected, put};
 pub use section::custom_section;
 pub(crate) use shown::info;
@@ -212,7 +212,8 @@ pub(crate) fn find(core: &Core, kind: TypeId) -> Option<UserType> {
 
 /// Whether there is a type of users of that number.
 pub(crate) fn is_there(core: &Core, kind: TypeId) -> bool {
-    is_user(kind) && core.store.get(&key::user_type(kind)).is_some()
+    let is_known = || known::types(core)?.iter().any(|(_, known)| *known == kind).then_some(());
+    is_user(kind) && (is_known().is_some() || core.store.get(&key::user_type(kind)).is_some())
 }
 
 /// All types, in the order of their numbers.
@@ -223,6 +224,10 @@ pub(crate) fn all(core: &Core) -> impl Iterator<Item = (TypeId, UserType)> + '_ 
 }
 
 pub(crate) fn named(core: &Core, name: &str) -> Option<TypeId> {
+    if let Some(types) = known::types(core) {
+        let place = types.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+        return Some(types[place].1);
+    }
     // A type's record begins with its name.
     let is_it = |record: &[u8]| Cursor::new(record).text() == Ok(name);
     let found = core.store.prefix(&[kind::TYPE]).find(|(_, record)| is_it(record));

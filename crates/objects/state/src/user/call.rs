@@ -39,7 +39,7 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             waits(ctx, ticket);
             return Ok(Answer::Waits);
         }
-        let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
+        let mark = ctx.core.mark();
         let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &call.invocation);
         let visit = Visit { slice, ..Visit::of_call(entry, true) };
         match step(live, ctx, &call.invocation, &visit) {
@@ -52,7 +52,10 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             Err(Stop::Refused(problem)) => Err(problem),
             Err(Stop::Unfinished(at)) => {
                 ctx.core.rollback(mark);
-                (*ctx.header, live.root) = (header, root);
+                // Nothing was written before the call.
+                let before =
+                    object::open::<Guest>(ctx.core, ctx.object).expect("an object that is called is there");
+                (*ctx.header, live.root) = (before.header, before.live.root);
                 let ticket = long::call_beside(live, ctx, at, &call.invocation)?;
                 waits(ctx, ticket);
                 Ok(Answer::Waits)
@@ -348,13 +351,12 @@ fn ask<R>(
         position: core.meta.position,
         kept_at: core.meta.position,
         seed: enter::seed(core, space),
-        caller: "{}",
         fuel_max: u64::MAX,
         bytes: types::has_bytes(core, object.kind, root.version),
         slice: None,
     };
     let about = (root.pages, is_of_bytes);
-    Ok(work(&run, &Records { core, space, ended: None, is_new: false }, about))
+    Ok(work(&run, &Records { core, space, claim: None, ended: None, is_new: false }, about))
 }
 
 /// The bytes under which a key remembers a migration.

@@ -4,7 +4,7 @@ use twox_hash::XxHash3_64;
 
 use super::host::Records;
 use super::long::{self, Moment, Work};
-use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, caller_json, guard};
+use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, guard};
 use crate::bytes;
 use crate::group::Deadly;
 use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Pages, Run, VersionHash};
@@ -165,11 +165,10 @@ fn run(root: &super::Root, ctx: &mut Ctx<'_>, visit: &Visit<'_>, is_new: bool) -
         stamp_ms: ctx.now_ms(),
         seed: seed(ctx.core, space),
     });
-    let caller = caller_json(ctx.claim);
     let bytes = types::has_bytes(ctx.core, ctx.object.kind, root.version);
-    let run = as_run((root, bytes), space, visit, &at, &caller);
+    let run = as_run((root, bytes), space, visit, &at);
     let run = Run { slice: visit.slice, kept_at: ctx.position(), ..run };
-    let host = Records { core: &*ctx.core, space, ended: visit.ended, is_new };
+    let host = Records { core: &*ctx.core, space, claim: Some(ctx.claim), ended: visit.ended, is_new };
     let ended = ctx.core.engine.get().run(&run, &host);
     // What went on beside the commands has held nobody up.
     let is_beside = visit.at.is_some() && visit.slice.is_none();
@@ -186,7 +185,6 @@ pub(super) const fn as_run<'a>(
     space: u64,
     visit: &Visit<'a>,
     at: &Moment,
-    caller: &'a str,
 ) -> Run<'a> {
     Run {
         version: root.version,
@@ -197,7 +195,6 @@ pub(super) const fn as_run<'a>(
         position: at.position,
         kept_at: at.position,
         seed: at.seed,
-        caller,
         fuel_max: visit.fuel_max,
         bytes,
         slice: None,
@@ -212,8 +209,7 @@ pub(super) fn seed(core: &crate::group::Core, space: u64) -> u64 {
 /// The same, by a number of the run at its position.
 pub(super) fn seed_of(core: &crate::group::Core, space: u64, number: u64) -> u64 {
     let parts = [core.meta.position, core.meta.stamp_ms as u64, number];
-    let bytes = parts.map(u64::to_le_bytes).concat();
-    XxHash3_64::oneshot_with_seed(space, &bytes)
+    XxHash3_64::oneshot_with_seed(space, parts.map(u64::to_le_bytes).as_flattened())
 }
 
 /// A result must be JSON, unless the method gives bytes. What is not called has none, or whatever it likes.
@@ -230,7 +226,7 @@ pub(super) fn text(result: Vec<u8>, entry: Entry<'_>, gives_bytes: bool) -> Resu
         return Ok(bytes::shown(&result));
     }
     match String::from_utf8(result) {
-        Ok(text) if Json::parse(text.as_bytes()).is_ok() => Ok(text),
+        Ok(text) if Json::check(text.as_bytes()).is_ok() => Ok(text),
         _ => broken("the result is not JSON"),
     }
 }
@@ -253,17 +249,10 @@ fn keep_memory(
         return Ok(());
     }
     let before = live.root.pages;
-    let table = key::entry(ctx.space(), PAGES, &[]);
-    let mut some = Vec::with_capacity(pages.len());
-    for (number, lines) in pages.iter() {
-        let key = table.numbered(number);
-        match lines.map(|lines| (lines, lines.page())) {
-            Some((_, Some(page))) => live.root.pages += u32::from(ctx.core.store.put(key, page)),
-            Some((lines, None)) => some.push((key, lines)),
-            None => live.root.pages -= u32::from(ctx.core.store.remove(&key)),
-        }
+    if !pages.is_empty() {
+        let (more, fewer) = ctx.core.store.put_pages(&key::entry(ctx.space(), PAGES, &[]), pages);
+        live.root.pages = live.root.pages + more - fewer;
     }
-    ctx.core.store.put_lines(&some);
     if let Some(registers) = registers {
         ctx.core.store.put(key::entry(ctx.space(), REGISTERS, &[]), registers);
     }

@@ -58,6 +58,9 @@ fn key_of(space: u64) -> Key {
 }
 
 pub(crate) fn of(core: &Core, space: u64) -> Guard {
+    if core.store.is_unused(super::GUARD) {
+        return Guard::default();
+    }
     core.read(&key_of(space)).unwrap_or_default()
 }
 
@@ -85,6 +88,9 @@ pub(super) fn check(
     }
     if let Some(reason) = of(core, space).quarantined {
         return Err(in_quarantine(&reason));
+    }
+    if types::runs(core, object.kind, version) {
+        return Ok(());
     }
     types::check_open(core, object.kind, version)?;
     // After a start the engine may not be done yet with what the log says is ready.

@@ -3,15 +3,18 @@
 use crate::group::Core;
 use crate::guest::Host;
 use crate::key::{self, table};
+use crate::object::Claim;
 use crate::place::Queue;
 use crate::ticket;
 
-use super::{PAGES, REGISTERS, WAITING};
+use super::{PAGES, REGISTERS, WAITING, caller_json};
 
 /// An object's records.
 pub(super) struct Records<'a> {
     pub(super) core: &'a Core,
     pub(super) space: u64,
+    /// Who calls; nothing for a query, which is told nothing of it.
+    pub(super) claim: Option<&'a Claim>,
     /// A ticket that ends in this very run: it waits no more.
     pub(super) ended: Option<u64>,
     /// Its memory is that of an image, whatever the records say: it goes to another version.
@@ -34,8 +37,7 @@ impl Host for Records<'_> {
         if self.is_new {
             return numbers.for_each(|number| look(number, None));
         }
-        let pages = key::entry(self.space, PAGES, &[]);
-        self.core.store.each(numbers.map(|number| (pages.numbered(number), number)), look);
+        self.core.store.each_page(&key::entry(self.space, PAGES, &[]), numbers, look);
     }
 
     fn pages(&self) -> Vec<u32> {
@@ -52,6 +54,10 @@ impl Host for Records<'_> {
             return None;
         }
         self.core.store.get(&key::entry(self.space, REGISTERS, &[]))
+    }
+
+    fn caller(&self) -> String {
+        self.claim.map_or_else(|| String::from("{}"), caller_json)
     }
 
     fn is_waiting(&self, id: u64) -> bool {

@@ -161,7 +161,7 @@ pub(super) fn goes_by_layout(
         return false;
     }
     let engine = core.engine.get();
-    let host = Records { core, space, ended: None, is_new: false };
+    let host = Records { core, space, claim: None, ended: None, is_new: false };
     engine.ready(from).is_ok()
         && engine.ready(to).is_ok()
         && engine.takes_memory_over(from, to, &host).is_ok()

@@ -26,6 +26,9 @@ impl Host for New {
     fn registers(&self) -> Option<&[u8]> {
         None
     }
+    fn caller(&self) -> String {
+        String::from("{}")
+    }
     fn is_waiting(&self, _: u64) -> bool {
         false
     }
@@ -73,7 +76,7 @@ pub(crate) fn try_migration(
         Begun::Nothing(result) => return Ok(result),
         Begun::Trial(trial, root) => (trial, root),
     };
-    let records = Records { core, space: trial.space, ended: None, is_new: false };
+    let records = Records { core, space: trial.space, claim: None, ended: None, is_new: false };
     let engine = core.engine.get();
     let saved = trial.save(root.changed, |run| on_a_copy(engine, run, &records));
     let (trial, state) = trial.saved(engine, saved)?;
@@ -95,7 +98,7 @@ pub(crate) fn begin_trial(
         Begun::Nothing(result) => return Ok(Tried::Done(result)),
         Begun::Trial(trial, root) => (trial, root),
     };
-    let records = Records { core, space: trial.space, ended: None, is_new: false };
+    let records = Records { core, space: trial.space, claim: None, ended: None, is_new: false };
     let engine = core.engine.get();
     // The copy has been made by then.
     let slice = Some(SLICE_FUEL + QUERY_FUEL_PER_PAGE * u64::from(root.pages));
@@ -181,21 +184,8 @@ impl Trial {
 
     fn run<'a>(&self, version: VersionHash, changed: u64, entry: Entry<'a>) -> Run<'a> {
         let Self { space, now_ms, position, seed, .. } = *self;
-        let (kept_at, caller, fuel_max, bytes, slice) = (position, "{}", u64::MAX, false, None);
-        Run {
-            version,
-            space,
-            changed,
-            entry,
-            now_ms,
-            position,
-            kept_at,
-            seed,
-            caller,
-            fuel_max,
-            bytes,
-            slice,
-        }
+        let (kept_at, fuel_max, bytes, slice) = (position, u64::MAX, false, None);
+        Run { version, space, changed, entry, now_ms, position, kept_at, seed, fuel_max, bytes, slice }
     }
 
     fn save<R>(&self, changed: u64, work: impl FnOnce(&Run<'_>) -> R) -> R {
@@ -244,7 +234,7 @@ pub(super) fn saved(
     let (opened, _) = find::<Guest>(core, object, incarnation, false)?;
     let (space, root) = (opened.header.incarnation, opened.live.root);
     guard::check(core, object, space, root.version)?;
-    let records = Records { core, space, ended: None, is_new: false };
+    let records = Records { core, space, claim: None, ended: None, is_new: false };
     let copy = Trial::of(core, space, (root.version, root.version), String::new());
     let ended = copy.save(root.changed, |run| on_a_copy(core.engine.get(), run, &records));
     let saved = enter::text(ended.outcome.map_err(enter::problem)?, Entry::Save, false)?;

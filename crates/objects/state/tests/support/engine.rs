@@ -530,8 +530,9 @@ fn changes(before: &Pages, now: &Pages) -> Changes {
             (old, Some(page)) if old != Some(page) => {
                 let differs =
                     |at: usize| old.is_none_or(|old| old[at..][..LINE_BYTES] != page[at..][..LINE_BYTES]);
-                let lines =
-                    (0..8).filter(|line| differs(line * LINE_BYTES)).fold(0, |all, line| all | 1 << line);
+                let lines = (0..PAGE_BYTES / LINE_BYTES)
+                    .filter(|line| differs(line * LINE_BYTES))
+                    .fold(0, |all, line| all | 1 << line);
                 changes.lines(number, lines, page[..].try_into().expect("a page is whole"));
             }
             (Some(_), None) => changes.gone(number),

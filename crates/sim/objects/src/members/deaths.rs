@@ -219,6 +219,9 @@ impl Host for Killer<'_> {
     fn registers(&self) -> Option<&[u8]> {
         self.strike()
     }
+    fn caller(&self) -> String {
+        self.strike()
+    }
     fn is_waiting(&self, _: u64) -> bool {
         self.strike()
     }

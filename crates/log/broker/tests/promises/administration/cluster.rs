@@ -197,7 +197,7 @@ fn partition_is_reassigned_to_where_it_is_and_nowhere_else() {
     let request = AlterPartitionReassignmentsRequest::default()
         .with_topics(vec![of("t", t), of("nowhere", vec![to(0, Some(&[1]))])])
         .with_timeout_ms(1_000);
-    let answer = world.ask(0, &request).expect("an answer at once");
+    let answer = world.call(0, &request);
     let results = answer.responses.iter().flat_map(|topic| &topic.partitions);
     let codes: Vec<i16> = results.map(|result| result.error_code).collect();
     assert_eq!((answer.error_code, codes), (0, vec![0, 39, 85, 39, 39, 3, 3]));

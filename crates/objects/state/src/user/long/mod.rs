@@ -88,7 +88,7 @@ fn all(core: &Core) -> impl Iterator<Item = (u64, Occupied)> + '_ {
 
 /// Whether a run is under way at an object, or something waits for its turn.
 pub(crate) fn is_occupied(core: &Core, space: u64) -> bool {
-    core.store.get(&key::occupied(space)).is_some()
+    core.store.age(kind::OCCUPIED) > 0 && core.store.get(&key::occupied(space)).is_some()
 }
 
 /// The refusal of what cannot wait for its turn. It has no effect.

@@ -19,7 +19,7 @@ use crate::user::call::{created, entry_of, step};
 use crate::user::enter::{self, Stop, Visit};
 use crate::user::host::Records;
 use crate::user::migrate::{self, Moving};
-use crate::user::{CREATED_WITH, Guest, NOT_RUN, Root, acts, caller_json, guard, said_to_end};
+use crate::user::{CREATED_WITH, Guest, NOT_RUN, Root, acts, guard, said_to_end};
 
 /// What came of it.
 pub(super) enum Turn {
@@ -54,18 +54,18 @@ pub(super) fn with_run<R>(
     item: &Item,
     work: impl Fn(&Run<'_>, &Records<'_>) -> R,
 ) -> Option<R> {
-    let begin = |visit: &Visit<'_>, caller: &str| {
-        let host = Records { core, space, ended: visit.ended, is_new: false };
+    let begin = |visit: &Visit<'_>, claim: &Claim| {
+        let host = Records { core, space, claim: Some(claim), ended: visit.ended, is_new: false };
         let bytes = types::has_bytes(core, kind, root.version);
-        work(&enter::as_run((root, bytes), space, visit, &item.at, caller), &host)
+        work(&enter::as_run((root, bytes), space, visit, &item.at), &host)
     };
-    let nobody = caller_json(&Claim::default());
+    let nobody = Claim::default();
     Some(match item.work {
         Work::Call(id) => {
             let (_, ticket) = ticket::waiting(core, id)?;
             let asked: Asked = decoded(&ticket.wants).ok()?;
-            let caller = caller_json(&claim_of(&ticket, None));
-            begin(&Visit::of_call(entry_of((core, kind, root.version), &asked.invocation), false), &caller)
+            let visit = Visit::of_call(entry_of((core, kind, root.version), &asked.invocation), false);
+            begin(&visit, &claim_of(&ticket, None))
         }
         Work::Init(_) => {
             let args = core.store.get(&key::entry(space, CREATED_WITH, &[]))?;
@@ -81,9 +81,9 @@ pub(super) fn with_run<R>(
             let state = migrate::state(core, kind, root.version, saved);
             let visit = Visit::of_call(Entry::Migrate(state.as_bytes()), false);
             let anew = Root { version: moving.to, changed: 0, ..root.clone() };
-            let host = Records { core, space, ended: None, is_new: true };
+            let host = Records { core, space, claim: Some(&nobody), ended: None, is_new: true };
             let bytes = types::has_bytes(core, kind, moving.to);
-            work(&enter::as_run((&anew, bytes), space, &visit, &item.at, &nobody), &host)
+            work(&enter::as_run((&anew, bytes), space, &visit, &item.at), &host)
         }
         other => begin(&Visit::of_uncalled(core, &other), &nobody),
     })

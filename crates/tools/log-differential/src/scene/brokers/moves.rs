@@ -24,6 +24,9 @@ pub(super) fn reassignments(story: &mut Story<'_>) {
         let broker = story.dice.pick(&IDS);
         story.at(broker).call("AlterPartitionReassignments", reassign("a", &[(0, json!(replicas))]));
         moved(story, "a");
+        // Who is preferred a broker knows when it knows the order.
+        let first = "/Topics/0/Partitions/0/ReplicaNodes/0";
+        story.at(1).call_in(10..=i16::MAX, "Metadata", metadata("a")).until(first, json!(replicas[0]));
         story.at(1).call("ElectLeaders", elect(0, "a", &[0])).retry(&[80]);
         rests(story, &IDS, ("a", 0), *leader, replicas);
         for broker in IDS {
