@@ -104,8 +104,10 @@ impl Ord for Key {
         };
         let words = bytes.as_chunks::<8>().0.iter().zip(other_bytes.as_chunks::<8>().0);
         for (word, other_word) in words {
+            // As numbers: of equal bytes the compiler would make a call for each word, or for all.
+            let (word, other_word) = (u64::from_be_bytes(*word), u64::from_be_bytes(*other_word));
             if word != other_word {
-                return u64::from_be_bytes(*word).cmp(&u64::from_be_bytes(*other_word));
+                return word.cmp(&other_word);
             }
         }
         length.cmp(others)

@@ -353,6 +353,10 @@ mod tests {
         assert!(store.get(&key_of(&[1, 1])).is_some() && store.is_settled());
     }
 
+    fn pages_of_7() -> Key {
+        key::entry(7, key::table::OWN, &[])
+    }
+
     /// Lines of a page, all of that byte.
     fn lines(number: u32, which: u64, byte: u8) -> Pages {
         let mut pages = Pages::default();
@@ -360,44 +364,47 @@ mod tests {
         pages
     }
 
+    /// Changes a page in one of all ways.
+    fn change(store: &mut Store, whole: &mut BTreeMap<Key, Vec<u8>>, drawn: [u8; 8]) {
+        let [number, which, byte, what, ..] = drawn;
+        let (table, number) = (pages_of_7(), u32::from(number % 4));
+        let (key, page) = (table.numbered(number), [byte; PAGE_BYTES]);
+        match (whole.get_mut(&key), what % 5) {
+            (Some(_), 0) => {
+                assert!(store.remove(&key));
+                whole.remove(&key);
+            }
+            (Some(_), 1) => {
+                let gone = core::iter::once((number, None)).collect();
+                assert_eq!(store.put_pages(&table, &gone), (0, 1));
+                whole.remove(&key);
+            }
+            (Some(record), 2 | 3) => {
+                let pages = lines(number, u64::from(which) << (byte % 56), byte);
+                assert_eq!(store.put_pages(&table, &pages), (0, 0));
+                pages.iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
+            }
+            (there, 4) => {
+                let pages = core::iter::once((number, Some(page))).collect();
+                assert_eq!(store.put_pages(&table, &pages), (u32::from(there.is_none()), 0));
+                whole.insert(key, page.to_vec());
+            }
+            (there, _) => {
+                assert_eq!(store.put(key.clone(), &page), there.is_none());
+                whole.insert(key, page.to_vec());
+            }
+        }
+    }
+
     #[test]
     fn what_becomes_of_pages_is_what_their_records_would_have_become() {
-        let page = |byte: u8| [byte; PAGE_BYTES];
         let (mut store, mut whole) = (Store::default(), BTreeMap::<Key, Vec<u8>>::new());
-        let table = key::entry(7, key::table::OWN, &[]);
         let mut seed = 7_u64;
         for step in 0..3_000 {
             let (mark, before) = (store.mark(), whole.clone());
             for _ in 0..3 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let [number, which, byte, what, ..] = (seed >> 24).to_le_bytes();
-                let number = u32::from(number % 4);
-                let key = table.numbered(number);
-                match (whole.get_mut(&key), what % 5) {
-                    (Some(_), 0) => {
-                        assert!(store.remove(&key));
-                        whole.remove(&key);
-                    }
-                    (Some(_), 1) => {
-                        let gone = core::iter::once((number, None)).collect();
-                        assert_eq!(store.put_pages(&table, &gone), (0, 1));
-                        whole.remove(&key);
-                    }
-                    (Some(record), 2 | 3) => {
-                        let pages = lines(number, u64::from(which) << byte % 56, byte);
-                        assert_eq!(store.put_pages(&table, &pages), (0, 0));
-                        pages.iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
-                    }
-                    (there, 4) => {
-                        let pages = core::iter::once((number, Some(page(byte)))).collect();
-                        assert_eq!(store.put_pages(&table, &pages), (u32::from(there.is_none()), 0));
-                        whole.insert(key, page(byte).to_vec());
-                    }
-                    (there, _) => {
-                        assert_eq!(store.put(key.clone(), &page(byte)), there.is_none());
-                        whole.insert(key, page(byte).to_vec());
-                    }
-                }
+                change(&mut store, &mut whole, (seed >> 24).to_le_bytes());
             }
             if seed >> 60 < 6 {
                 store.rollback(mark);
@@ -406,7 +413,7 @@ mod tests {
             store.commit();
             let records = store.range(Bound::Unbounded, Bound::Unbounded);
             assert!(records.eq(whole.iter().map(|(key, page)| (&key[..], &page[..]))), "step {step}");
-            let mut seen = Vec::new();
+            let (table, mut seen) = (pages_of_7(), Vec::new());
             store.each_page(&table, &mut (0..4), &mut |number, page| seen.push((number, page)));
             let there =
                 (0..4).map(|number| (number, whole.get(&table.numbered(number)).map(|page| &page[..])));
@@ -419,7 +426,7 @@ mod tests {
 
     #[test]
     fn running_snapshot_gets_a_page_as_it_was_before_its_lines_changed() {
-        let (mut store, table) = (Store::default(), key::entry(7, key::table::OWN, &[]));
+        let (mut store, table) = (Store::default(), pages_of_7());
         let key = table.numbered(3);
         store.put(key.clone(), &[1; PAGE_BYTES]);
         store.commit();

@@ -15,6 +15,8 @@ struct Kept {
     pages: BTreeMap<u32, Vec<u8>>,
     registers: Option<Vec<u8>>,
     waiting: BTreeSet<u64>,
+    /// Who calls.
+    caller: String,
 }
 
 impl Host for Kept {
@@ -28,6 +30,10 @@ impl Host for Kept {
 
     fn registers(&self) -> Option<&[u8]> {
         self.registers.as_deref()
+    }
+
+    fn caller(&self) -> String {
+        self.caller.clone()
     }
 
     fn is_waiting(&self, ticket: u64) -> bool {
@@ -104,8 +110,13 @@ impl<'a> Object<'a> {
         outcome(ended.outcome)
     }
 
-    fn with_run<R>(&self, entry: Entry<'_>, enter: impl FnOnce(&dyn Engine, &Run<'_>, &dyn Host) -> R) -> R {
+    fn with_run<R>(
+        &mut self,
+        entry: Entry<'_>,
+        enter: impl FnOnce(&dyn Engine, &Run<'_>, &dyn Host) -> R,
+    ) -> R {
         let caller = json!({ "session": self.session, "principal": "test", "request": self.position });
+        self.kept.caller = caller.to_string();
         let run = Run {
             version: self.version,
             space: self.space,
@@ -115,7 +126,6 @@ impl<'a> Object<'a> {
             position: self.position,
             kept_at: self.position,
             seed: self.position,
-            caller: &caller.to_string(),
             fuel_max: u64::MAX,
             slice: None,
             bytes: false,
