@@ -131,6 +131,12 @@ pub(crate) fn entry(space: u64, table: u8, sub: &[u8]) -> Key {
 /// Bytes of an entry's key before the key within its table.
 pub(crate) const ENTRY_HEAD: usize = 10;
 
+/// The number of a page, by its key in a table of pages.
+pub(crate) fn page_number(key: &[u8]) -> Option<u32> {
+    let number = key.get(ENTRY_HEAD..)?.try_into().ok()?;
+    Some(u32::from_be_bytes(number))
+}
+
 pub(crate) fn session(id: SessionId) -> Key {
     of(&[&[kind::SESSION][..], &id.0])
 }

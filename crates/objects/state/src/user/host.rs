@@ -45,8 +45,7 @@ impl Host for Records<'_> {
             return Vec::new();
         }
         let prefix = key::entry(self.space, PAGES, &[]);
-        let number = |key: &[u8]| key.last_chunk().map(|number| u32::from_be_bytes(*number));
-        self.core.store.prefix(&prefix).filter_map(|(key, _)| number(key)).collect()
+        self.core.store.prefix(&prefix).filter_map(|(key, _)| key::page_number(key)).collect()
     }
 
     fn registers(&self) -> Option<&[u8]> {

@@ -265,6 +265,12 @@ pub(crate) fn tally<'a>(
             return Err(crate::codec::Malformed("check: an object's pages or timers are miscounted"));
         }
         long::sound_object(core, header.incarnation)?;
+        let pages_of = |table| core.store.prefix(&key::entry(header.incarnation, table, &[]));
+        if !pages_of(PAGES).chain(pages_of(KEPT_PAGES)).all(|(key, _)| is_page(key)) {
+            return Err(crate::codec::Malformed(
+                "check: a page has no number, or lies outside of all memory",
+            ));
+        }
         let kept = guard::kept_pages(core, header.incarnation);
         if count(KEPT_PAGES) != kept as usize {
             return Err(crate::codec::Malformed("check: an object's kept pages are miscounted"));
@@ -274,6 +280,13 @@ pub(crate) fn tally<'a>(
         pages += u64::from(root.pages);
     }
     Ok((versions, pages))
+}
+
+/// Whether a page may have such a key.
+fn is_page(key: &[u8]) -> bool {
+    /// Addresses of a memory have 32 bits.
+    const NUMBERS: u32 = ((1_u64 << 32) / PAGE_BYTES as u64) as u32;
+    key::page_number(key).is_some_and(|number| number < NUMBERS)
 }
 
 /// The result of a call that ends with what its module says to that, if that is a JSON object. Of one that gives bytes: none.
@@ -301,4 +314,20 @@ fn caller_json(claim: &object::Claim) -> String {
         ReplyRef::Key(_, key) => reply.raw("request", &quoted(key)),
     }
     .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_of_a_page_ends_with_a_number_that_lies_in_a_memory() {
+        let key = |sub: &[u8]| key::entry(7, PAGES, sub);
+        for number in [0, 1, 16_384, (1 << 20) - 1_u32] {
+            assert!(is_page(&key(&number.to_be_bytes())), "{number}");
+        }
+        for wrong in [&[][..], &[0, 0, 0], &[0, 0, 0, 0, 0], &(1_u32 << 20).to_be_bytes()] {
+            assert!(!is_page(&key(wrong)), "{wrong:?}");
+        }
+    }
 }
