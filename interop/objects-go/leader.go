@@ -46,8 +46,8 @@ func init() {
 			for range 20 {
 				must(counter.Increment(t))
 			}
-			// One that was elected a moment ago may not have served then: it is shunned for 5 seconds.
-			end := time.Now().Add(6 * time.Second)
+			// One that was elected a moment ago may not have served then: it is shunned for 5 seconds, and another may be elected meanwhile.
+			end := time.Now().Add(20 * time.Second)
 			for strayed := strays(t, counter); strayed != ""; strayed = strays(t, counter) {
 				if time.Now().After(end) {
 					panic(strayed)

@@ -84,6 +84,8 @@ pub(crate) struct Cell {
     pub(crate) dirty: Option<Dirty>,
     pub(crate) host: Borrowed,
     pub(crate) facts: Facts,
+    /// Who calls, in words, once the module has asked.
+    pub(super) caller: Option<String>,
     pub(crate) acts: Acts,
     pub(crate) growth: Growth,
     /// The last line of this run.
@@ -99,6 +101,7 @@ impl Cell {
             dirty: None,
             host: Borrowed::default(),
             facts: Facts::default(),
+            caller: None,
             acts: Acts::default(),
             growth: Growth { bytes_max: None, is_refused: false },
             last_logged: String::new(),
@@ -114,6 +117,7 @@ impl Cell {
     /// Begins a run.
     pub(crate) fn begin(&mut self, facts: Facts) {
         self.facts = facts;
+        self.caller = None;
         self.acts = Acts::default();
         self.growth.is_refused = false;
         self.last_logged.clear();
