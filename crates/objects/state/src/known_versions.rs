@@ -7,11 +7,13 @@ use crate::version::VersionHash;
 /// See the module.
 #[derive(Default)]
 pub(crate) struct KnownVersions {
-    /// How often records of types had changed when these were read.
+    /// How often records of types and versions had changed when the versions were read.
     pub(crate) age: u64,
+    pub(crate) versions: Vec<KnownVersion>,
+    /// How often records of types alone had changed when the types were read: a version's record changes with each object that is created.
+    pub(crate) types_age: u64,
     /// All types, in the order of their names.
     pub(crate) types: Vec<(Box<str>, TypeId)>,
-    pub(crate) versions: Vec<KnownVersion>,
 }
 
 /// A version that there is.

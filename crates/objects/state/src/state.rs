@@ -456,7 +456,7 @@ impl State {
     /// Whether a version of that type has methods which take and give bytes.
     #[must_use]
     pub fn has_methods_of_bytes(&self, kind: TypeId) -> bool {
-        // Nobody looks for what never was.
+        // What never was is not looked for.
         self.core.store.age(key::kind::OF_BYTES) > 0
             && self.core.store.prefix(&[key::kind::OF_BYTES, kind.0]).next().is_some()
     }

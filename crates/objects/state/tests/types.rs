@@ -550,3 +550,19 @@ fn random_command(types: &mut Types, random: &mut Random) -> Command {
         _ => Command::Call(types.new_call(who, method, &args)),
     }
 }
+
+#[test]
+fn types_are_known_by_their_names_while_they_are_there_whatever_was_called_before() {
+    let mut types = Types::with_object(0);
+    // A call keeps what it has read of types.
+    types.call(Anyone, "add", "");
+    let named = |types: &Types, name| types.world.state.type_named(name).is_some();
+    assert_eq!(["hits", "more"].map(|name| named(&types, name)), [true, false]);
+    types.put("more", "module two");
+    assert_eq!(["hits", "more"].map(|name| named(&types, name)), [true, true]);
+    types.call(Anyone, "add", "");
+    assert_eq!(types.delete_type("more", version("module two")), "{\"deleted\":true}");
+    assert_eq!(["hits", "more"].map(|name| named(&types, name)), [true, false]);
+    types.call(Anyone, "add", "");
+    assert_eq!(["hits", "more"].map(|name| named(&types, name)), [true, false]);
+}

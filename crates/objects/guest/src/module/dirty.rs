@@ -1,6 +1,6 @@
-//! Which stripes of its memory a module has written, of [`STRIPE_BYTES`] each, noted by the module itself: before each instruction that writes, instructions
-//! are put that set the stripe's byte in a second memory, the *dirty bytes*. So it costs a few instructions a store to know what a
-//! run has written, on every machine, and nothing is asked of the kernel.
+//! Which stripes of its memory a module has written, of [`STRIPE_BYTES`] each. The module notes them itself: before each instruction
+//! that writes, instructions are put that set the stripe's byte in a second memory, the *dirty bytes*. So it costs a few instructions a
+//! store to know what a run has written, on every machine, and nothing is asked of the kernel.
 //!
 //! A store notes the stripe of its first byte alone: it may reach into the next one by [`SPILL_BYTES`], so who reads the dirty
 //! bytes looks there, too. Instructions that move many bytes note all their stripes.

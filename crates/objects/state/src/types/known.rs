@@ -30,8 +30,20 @@ fn place(core: &Core, kind: TypeId, version: VersionHash) -> Option<usize> {
 
 /// The types, in the order of their names, if what is kept of them is as their records are.
 pub(super) fn types(core: &Core) -> Option<&[(Box<str>, TypeId)]> {
-    let KnownVersions { age: read_at, types, .. } = &core.versions;
-    (*read_at == age(&core.store)).then_some(types)
+    let KnownVersions { types_age, types, .. } = &core.versions;
+    (*types_age == core.store.age(kind::TYPE)).then_some(types)
+}
+
+fn remember_types(core: &mut Core) {
+    let types_age = core.store.age(kind::TYPE);
+    if core.versions.types_age == types_age {
+        return;
+    }
+    let types = super::all(core).map(|(kind, known)| (known.name.into_boxed_str(), kind));
+    let mut types: Vec<_> = types.collect();
+    types.sort_unstable();
+    core.versions.types_age = types_age;
+    core.versions.types = types;
 }
 
 /// Whether a version is known to run: it is not closed, and the engine has made it ready.
@@ -51,6 +63,7 @@ pub(crate) fn forget_known(core: &mut Core) {
 
 /// A version is about to be asked for more than once.
 pub(crate) fn remember(core: &mut Core, kind: TypeId, version: VersionHash) {
+    remember_types(core);
     if let Some(place) = place(core, kind, version) {
         if !core.versions.versions[place].is_ready {
             core.versions.versions[place].is_ready = is_ready(core, version);
@@ -59,10 +72,8 @@ pub(crate) fn remember(core: &mut Core, kind: TypeId, version: VersionHash) {
     }
     let now = age(&core.store);
     if core.versions.age != now {
-        let types = super::all(core).map(|(kind, known)| (known.name.into_boxed_str(), kind));
-        let mut types: Vec<_> = types.collect();
-        types.sort_unstable();
-        core.versions = KnownVersions { age: now, types, versions: Vec::new() };
+        core.versions.age = now;
+        core.versions.versions.clear();
     }
     if core.versions.versions.len() < KNOWN_MAX {
         core.versions.versions.extend(read(core, kind, version));
