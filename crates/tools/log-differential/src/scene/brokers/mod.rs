@@ -72,31 +72,42 @@ fn assigned(name: &str, partitions: &[&[i32]], settings: &[(&str, &str)]) -> Val
 /// Waits at these brokers until they show that leader and those replicas in sync, and until the leader, if there is one, serves.
 /// `$id-NAME` is the topic's id then, `$epoch-NAME-PARTITION` the leader's epoch.
 fn rests(story: &mut Story<'_>, brokers: &[usize], partition: (&str, usize), leader: i32, in_sync: &[i32]) {
-    rests_with(story, brokers, partition, leader, (in_sync, &[]));
+    let known = [("LeaderId", json!(leader)), ("IsrNodes", json!(in_sync))];
+    brokers.iter().for_each(|broker| shows(story, *broker, partition, &known));
+    serves(story, brokers, partition, leader);
 }
 
 /// The same at every broker for all replicas, in this order: neither the leader nor who is in sync tells of another order.
 fn lies(story: &mut Story<'_>, partition: (&str, usize), replicas: &[i32]) {
-    rests_with(story, &IDS, partition, replicas[0], (replicas, &[("ReplicaNodes", replicas)]));
+    let leads = json!(replicas[0]);
+    let known = [("LeaderId", leads), ("IsrNodes", json!(replicas)), ("ReplicaNodes", json!(replicas))];
+    IDS.into_iter().for_each(|broker| shows(story, broker, partition, &known));
+    serves(story, &IDS, partition, replicas[0]);
 }
 
-fn rests_with(
+/// Waits at one broker until it shows all replicas in sync, in this order; who leads may change yet.
+fn has_moved(story: &mut Story<'_>, broker: usize, partition: (&str, usize), replicas: &[i32]) {
+    shows(story, broker, partition, &[("IsrNodes", json!(replicas)), ("ReplicaNodes", json!(replicas))]);
+}
+
+/// Waits until the broker's Metadata has these fields of the partition.
+fn shows(
     story: &mut Story<'_>,
-    brokers: &[usize],
+    broker: usize,
     (name, partition): (&str, usize),
-    leader: i32,
-    (in_sync, others): (&[i32], &[(&str, &[i32])]),
+    known: &[(&'static str, Value)],
 ) {
-    for broker in brokers {
-        let place = |field: &str| format!("/Topics/0/Partitions/{partition}/{field}");
-        let call = story.at(*broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
-        call.until(&place("LeaderId"), json!(leader)).until(&place("IsrNodes"), json!(in_sync));
-        for (field, value) in others {
-            call.until(&place(field), json!(value));
-        }
-        call.bind(&format!("id-{name}"), "/Topics/0/TopicId");
-        call.bind(&format!("epoch-{name}-{partition}"), &place("LeaderEpoch"));
+    let place = |field: &str| format!("/Topics/0/Partitions/{partition}/{field}");
+    let call = story.at(broker).call_in(10..=i16::MAX, "Metadata", metadata(name));
+    for (field, value) in known {
+        call.until(&place(field), value.clone());
     }
+    call.bind(&format!("id-{name}"), "/Topics/0/TopicId");
+    call.bind(&format!("epoch-{name}-{partition}"), &place("LeaderEpoch"));
+}
+
+/// Waits until the leader, if it is one of these brokers, serves, and the others know that they do not lead.
+fn serves(story: &mut Story<'_>, brokers: &[usize], (name, partition): (&str, usize), leader: i32) {
     for broker in brokers {
         let latest = super::body::offsets(name, &[(index(partition), json!(-1))]);
         let call = story.at(*broker).call("ListOffsets", latest);

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::body::{fetch, part};
-use super::{IDS, elect, elect_topic, metadata, placed, produced, reassign, reassign_topic, rests};
+use super::{
+    IDS, elect, elect_topic, has_moved, metadata, placed, produced, reassign, reassign_topic, rests,
+};
 use crate::story::Story;
 
 /// Waits until no replicas of the partition are added or taken away.
@@ -24,9 +26,8 @@ pub(super) fn reassignments(story: &mut Story<'_>) {
         let broker = story.dice.pick(&IDS);
         story.at(broker).call("AlterPartitionReassignments", reassign("a", &[(0, json!(replicas))]));
         moved(story, "a");
-        // Who is preferred a broker knows when it knows the order.
-        let first = "/Topics/0/Partitions/0/ReplicaNodes/0";
-        story.at(1).call_in(10..=i16::MAX, "Metadata", metadata("a")).until(first, json!(replicas[0]));
+        // That the move is over a broker hears from the controller, and knows it later. Who is preferred it knows by the order.
+        has_moved(story, 1, ("a", 0), replicas);
         story.at(1).call("ElectLeaders", elect(0, "a", &[0])).retry(&[80]);
         rests(story, &IDS, ("a", 0), *leader, replicas);
         for broker in IDS {
