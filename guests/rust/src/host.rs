@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::buffers;
+use crate::buffers::Output;
 
 /// The functions of the import module `diwan_1`.
 #[cfg(target_arch = "wasm32")]
@@ -202,9 +202,14 @@ pub fn log(line: &str) {
 
 /// A map whose keys are no texts is a mistake in the type: a trap, not a refusal.
 pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
-    let mut told = buffers::take_room();
-    serde_json::to_writer(&mut told, value).expect("a value that JSON can tell");
-    told
+    serde_json::to_vec(value).expect("a value that JSON can tell")
+}
+
+/// The same, of a result.
+pub(crate) fn output(value: &impl Serialize) -> Output {
+    let mut output = Output::new();
+    serde_json::to_writer(&mut output, value).expect("a value that JSON can tell");
+    output
 }
 
 #[cfg(test)]

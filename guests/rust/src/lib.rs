@@ -50,6 +50,7 @@ mod refused;
 mod ticket;
 
 pub use arguments::Arguments;
+pub use buffers::Output;
 pub use entry::{Answer, Bytes, Constructed, Wait};
 pub use host::{
     Caller, caller, clear_timer, emit, log, now_ms, position, random, random_bytes, send, send_bytes,

@@ -87,21 +87,21 @@ fn take_set(dirty: &mut [u8], written: &mut Vec<Written>) {
     take_some(rest, rest_begins, count, written);
 }
 
-/// The same of some stripes, the first of which has that number, of so many.
+/// The same of some stripes, the first of which has that number, of so many. Those are fewer than there are bits for their words.
 fn take_some(dirty: &mut [u8], first: usize, count: usize, written: &mut Vec<Written>) {
     const WORD: usize = 8;
     let (words, rest) = dirty.as_chunks_mut::<WORD>();
     let rest_begins = first + words.len() * WORD;
-    for (word, first) in words.iter_mut().zip((first..).step_by(WORD)) {
-        let mut set = u64::from_le_bytes(*word);
-        if set == 0 {
-            continue;
-        }
-        *word = [0; WORD];
+    let is_set = |word: &[u8; WORD]| u32::from(u64::from_ne_bytes(*word) != 0);
+    let mut left = words.iter().rev().fold(0, |left, word| left << 1 | is_set(word));
+    while left != 0 {
+        let number = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let mut set = u64::from_le_bytes(std::mem::take(&mut words[number]));
         while set != 0 {
             let byte = set.trailing_zeros() / u8::BITS;
             set &= !(0xff << (byte * u8::BITS));
-            push(written, first + byte as usize, count);
+            push(written, first + number * WORD + byte as usize, count);
         }
     }
     for (byte, stripe) in rest.iter_mut().zip(rest_begins..) {

@@ -58,6 +58,7 @@ mod resident;
 mod residents;
 mod versions;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,7 +71,6 @@ pub use module::check;
 use objects_state::guest::{
     Ended, Engine, Failure, Host, Pages, Progress, Rejected, Run, RunId, Version, VersionHash,
 };
-use parking_lot::Mutex;
 
 use crate::beside::{Beside, End};
 use crate::code::Codes;
@@ -124,9 +124,12 @@ pub struct Guests {
     marks: Arc<Marks>,
     beside: Beside,
     queries: Queries,
-    /// Room for what a run changes.
-    room: Mutex<Pages>,
     log: Arc<Log>,
+}
+
+thread_local! {
+    /// Room for what a run changes, of the thread that asks for runs: commands are applied by one.
+    static ROOM: Cell<Pages> = const { Cell::new(Pages::new()) };
 }
 
 impl Guests {
@@ -140,8 +143,7 @@ impl Guests {
         let codes = Codes::new(settings.compiler, kept);
         let versions = Versions::new(codes, marks.clone(), settings.tracking, log.clone());
         let (beside, queries) = (Beside::new(&marks), Queries::new(&marks));
-        let room = Mutex::default();
-        Self { versions, residents, marks, beside, queries, room, log }
+        Self { versions, residents, marks, beside, queries, log }
     }
 
     /// The lines that modules wrote since the last time; the oldest are lost if there were too many.
@@ -199,10 +201,6 @@ impl Guests {
 }
 
 impl Guests {
-    fn room(&self) -> Pages {
-        std::mem::take(&mut *self.room.lock())
-    }
-
     /// The copy of an object is taken out, or made.
     fn take_resident(&self, run: &Run<'_>, host: &dyn Host) -> Result<Box<Resident>, Rejected> {
         let prepared = self.versions.ready(run.version)?;
@@ -222,7 +220,7 @@ impl Guests {
         match end {
             End::Ended(ended) => {
                 let (mut resident, entered) = *ended;
-                let (ended, is_kept) = resident.settle(entered, run.kept_at, host, self.room());
+                let (ended, is_kept) = resident.settle(entered, run.kept_at, host, ROOM.take());
                 self.put_resident(run.space, resident, is_kept);
                 ended
             }
@@ -287,7 +285,7 @@ impl Engine for Guests {
         let begun = if run.slice.is_none() { self.beside.take(run) } else { None };
         match begun {
             Some(end) => self.ended(run, end, host),
-            None => self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host, self.room())),
+            None => self.on(run, host, Mark::of_run(run), |resident| resident.run(run, host, ROOM.take())),
         }
     }
 
@@ -313,7 +311,7 @@ impl Engine for Guests {
         /// What one run in many writes is not kept room for.
         const ROOM_MAX: usize = 256 << 10;
         if (1..=ROOM_MAX).contains(&pages.room()) {
-            *self.room.lock() = pages;
+            ROOM.set(pages);
         }
     }
 

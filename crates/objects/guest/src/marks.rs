@@ -13,6 +13,7 @@ use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use objects_state::guest::{COPIES, Run, RunId, VersionHash};
 use parking_lot::Mutex;
@@ -21,6 +22,8 @@ use crate::memory::{Record, SharedRecords};
 
 /// What may be under way at a time.
 const UNDER_WAY_MAX: usize = 16;
+/// Each has a bit.
+const ALL_PLACES: u32 = (1 << UNDER_WAY_MAX) - 1;
 /// Deaths that are remembered; the oldest are forgotten.
 const DEATHS_MAX: usize = 112;
 /// How many deaths in one thing are counted.
@@ -129,15 +132,22 @@ struct Death {
     number: usize,
 }
 
-struct Inner {
+/// What is in a file. Who begins a run takes no lock: a place is its own until the run has ended, and in most processes no death is
+/// remembered.
+struct Kept {
     records: SharedRecords,
-    free: Vec<usize>,
-    deaths: BTreeMap<Mark, Death>,
+    /// Places of what is under way that are free, by their bits.
+    free: AtomicU32,
+    /// Whether deaths are remembered: none comes to them while this process lives.
+    has_deaths: AtomicBool,
+    deaths: Mutex<Deaths>,
 }
+
+type Deaths = BTreeMap<Mark, Death>;
 
 /// See the module. Without a file nothing is remembered.
 #[derive(Default)]
-pub(crate) struct Marks(Option<Mutex<Inner>>);
+pub(crate) struct Marks(Option<Kept>);
 
 /// A mark that is set. It goes with this value, unless the thread panics.
 pub(crate) struct UnderWay<'a> {
@@ -164,8 +174,8 @@ impl UnderWay<'_> {
     }
 
     fn store(&self, record: &Record) {
-        if let Some((inner, place)) = self.marks.0.as_ref().zip(self.place) {
-            inner.lock().records.store(place, record);
+        if let Some((kept, place)) = self.marks.0.as_ref().zip(self.place) {
+            kept.records.store(place, record);
         }
     }
 }
@@ -183,20 +193,19 @@ impl Marks {
             file.write_all(&vec![0; bytes])?;
         }
         let records = SharedRecords::of_file(file.as_fd(), UNDER_WAY_MAX + DEATHS_MAX);
-        let mut inner = Inner { records, free: (0..UNDER_WAY_MAX).rev().collect(), deaths: BTreeMap::new() };
-        inner.read_deaths();
-        inner.count_deaths();
-        Ok(Self(Some(Mutex::new(inner))))
+        let mut deaths = read_deaths(&records);
+        count_deaths(&records, &mut deaths);
+        let (free, has_deaths) = (AtomicU32::new(ALL_PLACES), AtomicBool::new(!deaths.is_empty()));
+        Ok(Self(Some(Kept { records, free, has_deaths, deaths: Mutex::new(deaths) })))
     }
 
     /// Why this is not to be begun, if the process has died in it as often as it may.
     pub(crate) fn deadly(&self, mark: &Mark) -> Option<String> {
-        let inner = self.0.as_ref()?.lock();
-        if inner.deaths.is_empty() {
+        let kept = self.0.as_ref().filter(|kept| kept.has_deaths())?;
+        let times = kept.deaths.lock().get(mark)?.times;
+        if times < mark.deaths_max() {
             return None;
         }
-        let death = inner.deaths.get(mark).filter(|death| death.times >= mark.deaths_max())?;
-        let times = death.times;
         Some(match mark.kind {
             Kind::Run | Kind::LongRun => format!(
                 "the process of a member has died {times} times in the call at position {}",
@@ -213,10 +222,9 @@ impl Marks {
 
     /// Sets a mark.
     pub(crate) fn begin(&self, mark: Mark, position: u64) -> UnderWay<'_> {
-        let place = self.0.as_ref().and_then(|inner| {
-            let mut inner = inner.lock();
-            let place = inner.free.pop()?;
-            inner.records.store(place, &mark.record(Death { position, ..Death::default() }));
+        let place = self.0.as_ref().and_then(|kept| {
+            let place = kept.take_place()?;
+            kept.records.store(place, &mark.record(Death { position, ..Death::default() }));
             Some(place)
         });
         UnderWay { marks: self, mark, place, is_to_end: true }
@@ -226,73 +234,104 @@ impl Marks {
     /// copied they know the version alone, so any release lets them be tried again. Those in runs of the log stay: a start may
     /// come to such a run again, which must end as it did.
     pub(crate) fn forgive(&self, space: u64, position: u64) {
-        let Some(inner) = &self.0 else { return };
-        let mut inner = inner.lock();
+        let Some(kept) = &self.0 else { return };
         let is_meant = |(mark, death): &(&Mark, &Death)| {
             mark.kind == Kind::Query && [space, COPIES].contains(&mark.space) && death.position <= position
         };
-        let meant: Vec<_> = inner.deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
-        meant.iter().for_each(|mark| inner.forget(mark));
+        kept.forget(is_meant);
     }
 }
 
-impl Inner {
-    fn read_deaths(&mut self) {
-        for number in 0..DEATHS_MAX {
-            let record = self.records.load(UNDER_WAY_MAX + number);
-            if let Some((mark, death)) = Mark::of_record(&record) {
-                self.deaths.insert(mark, Death { number, ..death });
+impl Kept {
+    fn has_deaths(&self) -> bool {
+        self.has_deaths.load(Ordering::Acquire)
+    }
+
+    fn take_place(&self) -> Option<usize> {
+        let mut free = self.free.load(Ordering::Acquire);
+        while free != 0 {
+            let without_first = free & (free - 1);
+            let taken =
+                self.free.compare_exchange_weak(free, without_first, Ordering::AcqRel, Ordering::Acquire);
+            match taken {
+                Ok(_) => return Some(free.trailing_zeros() as usize),
+                Err(now) => free = now,
             }
         }
+        None
     }
 
-    /// The marks that a process has left are deaths.
-    fn count_deaths(&mut self) {
-        for place in 0..UNDER_WAY_MAX {
-            let record = self.records.load(place);
-            if let Some((mark, death)) = Mark::of_record(&record) {
-                let times = self.died(mark, death.position);
-                tracing::error!(
-                    what = %mark.words(),
-                    times,
-                    may_die = mark.deaths_max(),
-                    "the last process of this member died in the module of a user; hint: after so many deaths it is not run any \
-                     more, and its object is in quarantine: `diwan object release` ends that; a version is compiled again when \
-                     `modules/marks` is deleted"
-                );
+    /// A place is free for others.
+    fn give_back(&self, place: usize) {
+        self.records.erase(place);
+        self.free.fetch_or(1 << place, Ordering::AcqRel);
+    }
+
+    /// Forgets deaths.
+    fn forget(&self, is_meant: impl Fn(&(&Mark, &Death)) -> bool) {
+        if !self.has_deaths() {
+            return;
+        }
+        let mut deaths = self.deaths.lock();
+        let meant: Vec<_> = deaths.iter().filter(is_meant).map(|(mark, _)| *mark).collect();
+        for mark in meant {
+            if let Some(death) = deaths.remove(&mark) {
+                self.records.erase(UNDER_WAY_MAX + death.number);
             }
-            self.records.store(place, &Record::default());
         }
+        self.has_deaths.store(!deaths.is_empty(), Ordering::Release);
     }
+}
 
-    fn died(&mut self, mark: Mark, position: u64) -> u64 {
-        let known = self.deaths.get(&mark).copied();
-        let number = known.map_or_else(|| self.place_for_another(), |death| death.number);
-        let times = known.map_or(0, |death| death.times) + 1;
-        let order = self.deaths.values().map(|death| death.order).max().unwrap_or(0) + 1;
-        let death = Death { times, order, position, number };
-        self.records.store(UNDER_WAY_MAX + number, &mark.record(death));
-        self.deaths.insert(mark, death);
-        times
-    }
+fn read_deaths(records: &SharedRecords) -> Deaths {
+    let numbers = 0..DEATHS_MAX;
+    let death = |number: usize| {
+        let (mark, death) = Mark::of_record(&records.load(UNDER_WAY_MAX + number))?;
+        Some((mark, Death { number, ..death }))
+    };
+    numbers.filter_map(death).collect()
+}
 
-    /// A free place, or that of the oldest, which is forgotten.
-    fn place_for_another(&mut self) -> usize {
-        let is_free = |number: &usize| self.deaths.values().all(|death| death.number != *number);
-        if let Some(free) = (0..DEATHS_MAX).find(is_free) {
-            return free;
+/// The marks that a process has left are deaths.
+fn count_deaths(records: &SharedRecords, deaths: &mut Deaths) {
+    for place in 0..UNDER_WAY_MAX {
+        let record = records.load(place);
+        if let Some((mark, death)) = Mark::of_record(&record) {
+            let times = died(records, deaths, mark, death.position);
+            tracing::error!(
+                what = %mark.words(),
+                times,
+                may_die = mark.deaths_max(),
+                "the last process of this member died in the module of a user; hint: after so many deaths it is not run any \
+                 more, and its object is in quarantine: `diwan object release` ends that; a version is compiled again when \
+                 `modules/marks` is deleted"
+            );
         }
-        let oldest = self.deaths.iter().min_by_key(|(_, death)| death.order);
-        let (mark, number) = oldest.map(|(mark, death)| (*mark, death.number)).expect("no place is free");
-        self.deaths.remove(&mark);
-        number
+        records.erase(place);
     }
+}
 
-    fn forget(&mut self, mark: &Mark) {
-        if let Some(death) = self.deaths.remove(mark) {
-            self.records.store(UNDER_WAY_MAX + death.number, &Record::default());
-        }
+fn died(records: &SharedRecords, deaths: &mut Deaths, mark: Mark, position: u64) -> u64 {
+    let known = deaths.get(&mark).copied();
+    let number = known.map_or_else(|| place_for_another(deaths), |death| death.number);
+    let times = known.map_or(0, |death| death.times) + 1;
+    let order = deaths.values().map(|death| death.order).max().unwrap_or(0) + 1;
+    let death = Death { times, order, position, number };
+    records.store(UNDER_WAY_MAX + number, &mark.record(death));
+    deaths.insert(mark, death);
+    times
+}
+
+/// A free place, or that of the oldest, which is forgotten.
+fn place_for_another(deaths: &mut Deaths) -> usize {
+    let is_free = |number: &usize| deaths.values().all(|death| death.number != *number);
+    if let Some(free) = (0..DEATHS_MAX).find(is_free) {
+        return free;
     }
+    let oldest = deaths.iter().min_by_key(|(_, death)| death.order);
+    let (mark, number) = oldest.map(|(mark, death)| (*mark, death.number)).expect("no place is free");
+    deaths.remove(&mark);
+    number
 }
 
 impl Mark {
@@ -310,15 +349,13 @@ impl Mark {
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        let Some((inner, place)) = self.marks.0.as_ref().zip(self.place) else { return };
+        let Some((kept, place)) = self.marks.0.as_ref().zip(self.place) else { return };
         // A panic ends the objects of this process: for the next one it is a death.
         if !std::thread::panicking() {
-            let mut inner = inner.lock();
-            inner.records.store(place, &Record::default());
-            inner.free.push(place);
+            kept.give_back(place);
             // A query that ends says nothing of another one of the same object.
-            if self.is_to_end && self.mark.kind != Kind::Query && !inner.deaths.is_empty() {
-                inner.forget(&self.mark);
+            if self.is_to_end && self.mark.kind != Kind::Query {
+                kept.forget(|(mark, _)| **mark == self.mark);
             }
         }
     }
@@ -456,8 +493,8 @@ mod tests {
         let mark = Mark::of_version(VersionHash([7; 32]));
         let deaths = || {
             let marks = Marks::open(&path).unwrap();
-            let inner = marks.0.as_ref().unwrap().lock();
-            inner.deaths.get(&mark).map_or(0, |death| death.times)
+            let deaths = marks.0.as_ref().unwrap().deaths.lock();
+            deaths.get(&mark).map_or(0, |death| death.times)
         };
         for before in 0..2 {
             let marks = Marks::open(&path).unwrap();

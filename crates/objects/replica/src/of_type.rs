@@ -34,8 +34,8 @@ pub(crate) fn unfold(request: &mut Request, state: &State) {
 /// is one. A call does not make objects of users' types, so the state refuses both. In the log it may come behind its object, which
 /// refuses queries there. One that may be sent again goes there all the same: the same request may be there already.
 fn is_query(call: &Call, state: &State) -> bool {
-    (call.caller.identity == Identity::Anonymous && !state.is_there(&call.object))
-        || state.method_kind(&call.object, &call.invocation.method) == Some(MethodKind::Query)
+    let (is_there, kind) = state.method_kind(&call.object, &call.invocation.method);
+    kind == Some(MethodKind::Query) || (!is_there && call.caller.identity == Identity::Anonymous)
 }
 
 /// Whether nobody can say yet if a call, whose type was found, is a query: this member's state does not have its object, and so not its version.

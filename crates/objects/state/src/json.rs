@@ -5,7 +5,10 @@
 //! `serde_json`.
 
 use core::fmt::Write as _;
+use core::marker::PhantomData;
 use std::borrow::Cow;
+
+use smallvec::SmallVec;
 
 /// Deeper values are refused: reading them would take that much of the stack.
 const DEPTH_MAX: usize = 64;
@@ -42,7 +45,7 @@ impl Json {
     /// # Errors
     /// It is not JSON, too deep, or has a key twice.
     pub fn parse(text: &[u8]) -> Result<Self, NotJson> {
-        Parser { text, at: 0, is_kept: true }.whole()
+        Parser::new(text).whole()
     }
 
     /// Whether [`Json::parse`] would read it.
@@ -50,7 +53,7 @@ impl Json {
     /// # Errors
     /// As those of it.
     pub fn check(text: &[u8]) -> Result<(), NotJson> {
-        Parser { text, at: 0, is_kept: false }.whole().map(drop)
+        Parser::<()>::new(text).whole()
     }
 
     /// The one text of equal values: no space, keys in order, the shortest escapes.
@@ -126,14 +129,48 @@ fn write_escape(out: &mut String, byte: u8) {
     }
 }
 
-struct Parser<'a> {
-    text: &'a [u8],
-    at: usize,
-    /// Whether the value is wanted; otherwise it is only checked, and what is read of it is another one.
-    is_kept: bool,
+/// Fields of which there is room without an allocation: most objects have fewer.
+const FIELDS: usize = 4;
+
+type Fields<'a, V> = SmallVec<[(Cow<'a, str>, V); FIELDS]>;
+
+/// What becomes of a value that is read.
+trait Read: Sized {
+    fn one(value: impl FnOnce() -> Json) -> Self;
+    fn list(items: Vec<Self>) -> Self;
+    fn object(fields: Fields<'_, Self>) -> Self;
 }
 
-impl<'a> Parser<'a> {
+impl Read for Json {
+    fn one(value: impl FnOnce() -> Json) -> Self {
+        value()
+    }
+    fn list(items: Vec<Self>) -> Self {
+        Self::List(items)
+    }
+    fn object(fields: Fields<'_, Self>) -> Self {
+        Self::Object(fields.into_iter().map(|(key, value)| (key.into_owned(), value)).collect())
+    }
+}
+
+/// Nothing: that it can be read is all.
+impl Read for () {
+    fn one(_: impl FnOnce() -> Json) {}
+    fn list(_: Vec<Self>) {}
+    fn object(_: Fields<'_, Self>) {}
+}
+
+struct Parser<'a, V> {
+    text: &'a [u8],
+    at: usize,
+    values: PhantomData<V>,
+}
+
+impl<'a, V: Read> Parser<'a, V> {
+    const fn new(text: &'a [u8]) -> Self {
+        Self { text, at: 0, values: PhantomData }
+    }
+
     const fn wrong(&self, why: &'static str) -> NotJson {
         NotJson { at: self.at, why }
     }
@@ -158,13 +195,13 @@ impl<'a> Parser<'a> {
         if self.accept(byte) { Ok(()) } else { Err(self.wrong(why)) }
     }
 
-    fn whole(mut self) -> Result<Json, NotJson> {
+    fn whole(mut self) -> Result<V, NotJson> {
         let value = self.value(0)?;
         self.space();
         if self.at == self.text.len() { Ok(value) } else { Err(self.wrong("there is more behind the value")) }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, NotJson> {
+    fn value(&mut self, depth: usize) -> Result<V, NotJson> {
         if depth > DEPTH_MAX {
             return Err(self.wrong("nested too deep"));
         }
@@ -174,7 +211,7 @@ impl<'a> Parser<'a> {
             Some(b'[') => self.list(depth),
             Some(b'"') => {
                 let text = self.string()?;
-                Ok(if self.is_kept { Json::Text(text.into_owned()) } else { Json::Null })
+                Ok(V::one(|| Json::Text(text.into_owned())))
             }
             Some(b't') => self.word(b"true", Json::Bool(true)),
             Some(b'f') => self.word(b"false", Json::Bool(false)),
@@ -185,12 +222,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn word(&mut self, word: &[u8], value: Json) -> Result<Json, NotJson> {
+    fn word(&mut self, word: &[u8], value: Json) -> Result<V, NotJson> {
         if !self.text[self.at..].starts_with(word) {
             return Err(self.wrong("no value begins like this"));
         }
         self.at += word.len();
-        Ok(value)
+        Ok(V::one(|| value))
     }
 
     fn digits(&mut self) -> Result<(), NotJson> {
@@ -201,7 +238,7 @@ impl<'a> Parser<'a> {
         if self.at > from { Ok(()) } else { Err(self.wrong("a digit is missing")) }
     }
 
-    fn number(&mut self) -> Result<Json, NotJson> {
+    fn number(&mut self) -> Result<V, NotJson> {
         let from = self.at;
         self.accept(b'-');
         if !self.accept(b'0') {
@@ -214,8 +251,8 @@ impl<'a> Parser<'a> {
             let _ = self.accept(b'+') || self.accept(b'-');
             self.digits()?;
         }
-        // Digits and signs: there is no number that is no text.
-        Ok(if self.is_kept { Json::Number(self.slice(from)?.into()) } else { Json::Null })
+        let digits = &self.text[from..self.at];
+        Ok(V::one(|| Json::Number(digits.iter().copied().map(char::from).collect())))
     }
 
     /// The text from there to here.
@@ -223,32 +260,29 @@ impl<'a> Parser<'a> {
         core::str::from_utf8(&self.text[from..self.at]).map_err(|_| self.wrong("not UTF-8"))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Json, NotJson> {
+    fn list(&mut self, depth: usize) -> Result<V, NotJson> {
         self.at += 1;
         let mut items = Vec::new();
         self.space();
         if self.accept(b']') {
-            return Ok(Json::List(items));
+            return Ok(V::list(items));
         }
         loop {
-            let item = self.value(depth + 1)?;
-            if self.is_kept {
-                items.push(item);
-            }
+            items.push(self.value(depth + 1)?);
             self.space();
             if self.accept(b']') {
-                return Ok(Json::List(items));
+                return Ok(V::list(items));
             }
             self.expect(b',', "`,` or `]` is missing")?;
         }
     }
 
-    fn object(&mut self, depth: usize) -> Result<Json, NotJson> {
+    fn object(&mut self, depth: usize) -> Result<V, NotJson> {
         self.at += 1;
-        let mut fields = Vec::new();
+        let mut fields = Fields::new();
         self.space();
         if self.accept(b'}') {
-            return Ok(Json::Object(Vec::new()));
+            return Ok(V::object(fields));
         }
         loop {
             self.space();
@@ -269,10 +303,7 @@ impl<'a> Parser<'a> {
         if fields.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err(self.wrong("a key is there twice"));
         }
-        if !self.is_kept {
-            return Ok(Json::Null);
-        }
-        Ok(Json::Object(fields.into_iter().map(|(key, value)| (key.into_owned(), value)).collect()))
+        Ok(V::object(fields))
     }
 
     fn string(&mut self) -> Result<Cow<'a, str>, NotJson> {

@@ -25,6 +25,12 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// None, and no room for any.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { changes: Vec::new(), contents: Vec::new() }
+    }
+
     /// Forgets all, and keeps its room.
     pub fn clear(&mut self) {
         self.changes.clear();

@@ -19,50 +19,59 @@ pub struct Ran {
     pub digest: u64,
 }
 
+/// Bytes of a part that are hashed with the others; of longer ones their own hash is.
+const PART_BYTES_MAX: usize = 256;
+/// Bytes of room for the parts of a run that are kept for the next one.
+const ROOM_KEPT_MAX: usize = 4_096;
+
 /// Runs of the last command, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Runs(Vec<Ran>);
+pub(crate) struct Runs {
+    ran: Vec<Ran>,
+    room: Vec<u8>,
+}
 
 impl Runs {
     /// A command begins.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.ran.clear();
     }
 
     /// A run has ended. `counted`: its fuel counts against what a command may take, so a result may depend on it.
     pub(crate) fn note(&mut self, (position, space): (u64, u64), ended: &Ended, counted: bool) {
-        if self.0.len() < RUNS_MAX {
-            self.0.push(Ran { position, space, digest: digest(ended, counted) });
+        if self.ran.len() < RUNS_MAX {
+            let digest = digest(&mut self.room, ended, counted);
+            self.ran.push(Ran { position, space, digest });
         }
     }
 
     pub(crate) fn all(&self) -> &[Ran] {
-        &self.0
+        &self.ran
     }
 }
 
-/// Hashes one part behind another. Each part is told from the next by its length.
-struct Parts(u64);
+/// Puts one part behind another. Each is told from the next by its length.
+struct Parts<'a>(&'a mut Vec<u8>);
 
-impl Parts {
+impl Parts<'_> {
     fn number(&mut self, number: u64) {
-        self.numbers([number]);
-    }
-
-    fn numbers<const N: usize>(&mut self, numbers: [u64; N]) {
-        self.0 = XxHash3_64::oneshot_with_seed(self.0, numbers.map(u64::to_le_bytes).as_flattened());
+        self.0.extend_from_slice(&number.to_le_bytes());
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        // Without a seed: to use one for many bytes takes as long as hashing some.
-        self.number(XxHash3_64::oneshot(bytes));
+        if bytes.len() > PART_BYTES_MAX {
+            self.number(XxHash3_64::oneshot(bytes));
+        } else {
+            self.0.extend_from_slice(bytes);
+        }
     }
 }
 
 /// Of equal ends equal, in every process and build.
-fn digest(ended: &Ended, counted: bool) -> u64 {
-    let mut parts = Parts(0);
+fn digest(room: &mut Vec<u8>, ended: &Ended, counted: bool) -> u64 {
+    room.clear();
+    let mut parts = Parts(room);
     match &ended.outcome {
         Ok(result) => {
             parts.number(0);
@@ -72,17 +81,21 @@ fn digest(ended: &Ended, counted: bool) -> u64 {
     }
     parts.number(ended.pages.len() as u64);
     for (number, lines) in ended.pages.iter() {
-        parts.numbers([u64::from(number), lines.map_or(0, |lines| lines.which())]);
+        parts.number(u64::from(number));
+        parts.number(lines.map_or(0, |lines| lines.which()));
     }
     parts.bytes(ended.pages.contents());
     parts.number(u64::from(ended.registers.is_some()));
     parts.bytes(ended.registers.as_deref().unwrap_or_default());
     ended.acts.iter().for_each(|act| put_act(&mut parts, act));
     parts.number(if counted { ended.fuel } else { 0 });
-    parts.0
+    let digest = XxHash3_64::oneshot(room);
+    room.clear();
+    room.shrink_to(ROOM_KEPT_MAX);
+    digest
 }
 
-fn put_failure(parts: &mut Parts, failure: &Failure) {
+fn put_failure(parts: &mut Parts<'_>, failure: &Failure) {
     let (kind, words) = match failure {
         Failure::Refused { code, detail } => {
             parts.bytes(code.as_bytes());
@@ -100,7 +113,7 @@ fn put_failure(parts: &mut Parts, failure: &Failure) {
     parts.bytes(words.as_bytes());
 }
 
-fn put_act(parts: &mut Parts, act: &Act) {
+fn put_act(parts: &mut Parts<'_>, act: &Act) {
     let (kind, numbers, texts): (u64, [u64; 2], [&[u8]; 3]) = match act {
         Act::Park { tag, wait_ms } => (1, [*tag, *wait_ms as u64], [b"", b"", b""]),
         Act::Wake { ticket, result } => (2, [*ticket, 0], [result, b"", b""]),
@@ -135,6 +148,10 @@ mod tests {
         let acts = vec![Act::Emit { topic: "a".into(), body: b"1".to_vec() }, Act::ClearTimer(3)];
         let pages = page(3, Some([7; PAGE_BYTES]));
         Ended { outcome: Ok(b"{}".to_vec()), pages, registers: None, acts, fuel: 5 }
+    }
+
+    fn digest(ended: &Ended, counted: bool) -> u64 {
+        super::digest(&mut vec![9], ended, counted)
     }
 
     #[test]
@@ -172,6 +189,6 @@ mod tests {
 
     #[test]
     fn digest_of_a_run_is_the_same_in_every_build() {
-        assert_eq!(digest(&ended(), true), 16_623_336_253_740_510_551);
+        assert_eq!(digest(&ended(), true), 17_543_417_536_028_050_631);
     }
 }

@@ -443,14 +443,13 @@ impl State {
         types::totals(&self.core).versions > 0
     }
 
-    /// What a method is that an object of a user's type has, or would have if it were created now.
+    /// Whether an object of a user's type is there, and what a method is that it has, or would have if it were created now.
     #[must_use]
-    pub fn method_kind(&self, object: &ObjectName, method: &str) -> Option<MethodKind> {
-        let version = match user::version_of(&self.core, object) {
-            Some(version) => version,
-            None => types::find(&self.core, object.kind)?.current?,
-        };
-        types::method(&self.core, object.kind, version, method).ok().map(|about| about.kind)
+    pub fn method_kind(&self, object: &ObjectName, method: &str) -> (bool, Option<MethodKind>) {
+        let own = user::version_of(&self.core, object);
+        let version = own.or_else(|| types::find(&self.core, object.kind)?.current);
+        let about = version.and_then(|version| types::method(&self.core, object.kind, version, method).ok());
+        (own.is_some(), about.map(|about| about.kind))
     }
 
     /// Whether a version of that type has methods which take and give bytes.

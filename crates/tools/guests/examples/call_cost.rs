@@ -102,7 +102,10 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let module = arguments.next().map(|path| std::fs::read(path).expect("a module"));
     let source = arguments.next().map(|path| std::fs::read(path).expect("a source"));
-    let engine = Arc::new(Guests::new(Settings::default()));
+    // As at a member: it is noted which run is under way.
+    let kept = tempfile::tempdir().expect("a folder for what the engine keeps");
+    let directory = Some(kept.path().to_owned());
+    let engine = Arc::new(Guests::new(Settings { directory, ..Settings::default() }));
     let mut bench = Bench { state: State::with_engine(engine), number: 0, effects: Effects::new() };
     bench.apply(&Command::FeatureLevel(LEVEL));
     let kind = type_named("counter").expect("a built-in type");

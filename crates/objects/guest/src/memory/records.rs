@@ -1,7 +1,7 @@
 //! Records in a file that is mapped and shared: what was stored survives the process.
 
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::mapping::Mapping;
 
@@ -27,13 +27,21 @@ impl SharedRecords {
         unsafe { AtomicU64::from_ptr(self.mapping.base().cast::<u64>().add(record * 8 + number)) }
     }
 
-    /// Stores a record.
+    /// Stores a record. One thread does at a time. A process that dies leaves behind what it stored before, in this order: nobody waits
+    /// for that, as one would who has to be seen by other threads at once.
     pub(crate) fn store(&self, record: usize, numbers: &Record) {
-        self.place(record, 0).store(0, Ordering::SeqCst);
+        self.erase(record);
         for (number, value) in numbers.iter().enumerate().skip(1) {
             self.place(record, number).store(*value, Ordering::Relaxed);
         }
-        self.place(record, 0).store(numbers[0], Ordering::SeqCst);
+        self.place(record, 0).store(numbers[0], Ordering::Release);
+    }
+
+    /// There is none in its place.
+    pub(crate) fn erase(&self, record: usize) {
+        self.place(record, 0).store(0, Ordering::Relaxed);
+        // What is stored from here on is not seen before.
+        fence(Ordering::Release);
     }
 
     pub(crate) fn load(&self, record: usize) -> Record {

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use std::ops::Bound;
 
 use crate::asked::{self, Asked};
-use crate::codec::{Field, decoded, record};
+use crate::codec::{Cursor, Field, Malformed, decoded, record};
 use crate::command::{Caller, Identity, ObjectName, SessionId};
 use crate::deadline;
 use crate::effects::{EventKind, TicketEnd};
@@ -41,6 +41,16 @@ record! {
         pub(crate) ticket_bytes: u64,
         /// What the type changes with most commands: small, whatever the object holds.
         pub(crate) root: Vec<u8>,
+    }
+}
+
+impl Header {
+    /// What the type changes, of a record: nothing else of that is read.
+    pub(crate) fn root_in(record: &[u8]) -> Result<&[u8], Malformed> {
+        let cursor = &mut Cursor::new(record);
+        <(u64, bool)>::skip(cursor)?;
+        <(u32, u64)>::skip(cursor)?;
+        cursor.bytes()
     }
 }
 

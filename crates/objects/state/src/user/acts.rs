@@ -5,7 +5,7 @@ use super::long::{self, Moment};
 use super::{Guest, WAITING, outbox, queue};
 use crate::bytes;
 use crate::effects::{EventKind, Said, TicketEnd};
-use crate::guest::{Act, Entry};
+use crate::guest::Act;
 use crate::json::Json;
 use crate::key::table;
 use crate::limits::{
@@ -16,7 +16,6 @@ use crate::place::Place;
 use crate::problem::{Outcome, Problem, Slug};
 use crate::session;
 use crate::ticket::{self, Ticket};
-use crate::types;
 
 /// The longest time until a timer is due: a year.
 const TIMER_MS_MAX: i64 = 366 * 24 * 3_600_000;
@@ -39,7 +38,7 @@ pub(super) fn perform(
                 if !visit.may_park || parked.is_some() {
                     return Err(broken("only a blocking method may park, once"));
                 }
-                parked = Some(park(ctx, (visit, at), wants(live, ctx, visit, tag), wait_ms)?);
+                parked = Some(park(ctx, (visit, at), wants(visit, tag), wait_ms)?);
             }
             Act::Wake { ticket, result } => {
                 let found = waiting(ctx, visit, ticket)?;
@@ -81,11 +80,9 @@ fn waiting(ctx: &Ctx<'_>, visit: &Visit<'_>, id: u64) -> Result<(Place, Ticket),
 }
 
 /// What a waiting call's ticket says: the module's tag, and a byte behind it if its result is bytes.
-fn wants(live: &Live<Guest>, ctx: &Ctx<'_>, visit: &Visit<'_>, tag: u64) -> Vec<u8> {
+fn wants(visit: &Visit<'_>, tag: u64) -> Vec<u8> {
     let mut wants = tag.to_be_bytes().to_vec();
-    if let Entry::Call { method, .. } = visit.entry
-        && types::is_of_bytes(ctx.core, ctx.object.kind, live.root.version, method)
-    {
+    if visit.gives_bytes {
         wants.push(1);
     }
     wants

@@ -6,7 +6,7 @@ use super::{GUARD_LEVEL, Guest, guard, hears_sessions, long};
 use crate::answer::{Answer, check_incarnation, find};
 use crate::args::Args;
 use crate::codec::encoded;
-use crate::command::{Batch, Call, Invocation, ObjectName, Origin, TypeId};
+use crate::command::{Batch, Call, Invocation, ObjectName, Origin};
 use crate::effects::Effect;
 use crate::group::Core;
 use crate::guest::{Entry, Failure, Run, VersionHash};
@@ -23,7 +23,7 @@ use crate::types::{self, AboutMethod};
 
 /// Calls a method.
 pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) -> Result<Answer, Problem> {
-    let (opened, asked) = understood(core, call)?;
+    let Understood { opened, asked, about } = understood(core, call)?;
     claim.wait_ms = call.wait_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX)).or(asked);
     let origin = call.caller.origin;
     let is_occupied = core.has_slices() && long::is_occupied(core, opened.header.incarnation);
@@ -34,15 +34,14 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
             ctx.core.out.push(Effect::Parked { origin, ticket });
         };
         if is_occupied {
-            checked_kind(live, ctx, &call.invocation)?;
+            checked_kind(about)?;
             let ticket = long::call_behind(live, ctx, &call.invocation)?;
             waits(ctx, ticket);
             return Ok(Answer::Waits);
         }
         let mark = ctx.core.mark();
-        let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &call.invocation);
-        let visit = Visit { slice, ..Visit::of_call(entry, true) };
-        match step(live, ctx, &call.invocation, &visit) {
+        let visit = Visit { slice, ..Visit::of_method(&about, &call.invocation) };
+        match step(live, ctx, about, &visit) {
             Ok(enter::Visited { parked: Some(ticket), .. }) => {
                 waits(ctx, ticket);
                 end_try(live, ctx, ticket);
@@ -64,26 +63,36 @@ pub(crate) fn call(core: &mut Core, call: &Call, mut claim: Claim, hash: u64) ->
     })
 }
 
-/// The object that is called, and the `wait_ms` among the arguments.
-fn understood(core: &mut Core, call: &Call) -> Result<(object::Open<Guest>, Option<i64>), Problem> {
+/// What a call is about.
+struct Understood {
+    opened: object::Open<Guest>,
+    /// The `wait_ms` among the arguments.
+    asked: Option<i64>,
+    /// The method, or why there is none.
+    about: Result<AboutMethod, Problem>,
+}
+
+fn understood(core: &mut Core, call: &Call) -> Result<Understood, Problem> {
+    let (kind, Invocation { method, args }) = (call.object.kind, &call.invocation);
     let find = |core: &mut Core| {
         let (opened, _) = find_there(core, &call.object, call.incarnation)?;
-        types::remember(core, call.object.kind, opened.live.root.version);
-        Ok(opened)
+        let version = opened.live.root.version;
+        types::remember(core, kind, version);
+        Ok((opened, types::method(core, kind, version, method)))
     };
-    let asked = || Args::parse(&call.invocation.args)?.int_in("wait_ms", 0, i64::MAX);
+    let asked = || Args::parse(args)?.int_in("wait_ms", 0, i64::MAX);
     if core.meta.feature_level < types::BYTES_LEVEL {
         // Builds that know no bytes look at the arguments first.
         let asked = asked()?;
-        return Ok((find(core)?, asked));
+        let (opened, about) = find(core)?;
+        return Ok(Understood { opened, asked, about });
     }
-    let opened = find(core)?;
-    let (kind, version) = (call.object.kind, opened.live.root.version);
-    if types::is_of_bytes(core, kind, version, &call.invocation.method) {
-        check_bytes(&call.invocation.args)?;
-        return Ok((opened, None));
-    }
-    Ok((opened, asked()?))
+    let (opened, about) = find(core)?;
+    let asked = match &about {
+        Ok(about) if about.is_of_bytes => check_bytes(args).map(|()| None)?,
+        _ => asked()?,
+    };
+    Ok(Understood { opened, asked, about })
 }
 
 /// A call that only tries has its time behind it as soon as it waits.
@@ -107,35 +116,24 @@ fn find_there(
 }
 
 /// What kind of a method it is that is called, if that may stand in the log.
-fn checked_kind(live: &Live<Guest>, ctx: &Ctx<'_>, invocation: &Invocation) -> Result<MethodKind, Problem> {
-    let kind = types::method(ctx.core, ctx.object.kind, live.root.version, &invocation.method)?.kind;
-    if kind == MethodKind::Query {
-        return Err(Problem::argument("", "the method is a query: it has no place in the log"));
+fn checked_kind(about: Result<AboutMethod, Problem>) -> Result<MethodKind, Problem> {
+    match about?.kind {
+        MethodKind::Query => Err(Problem::argument("", "the method is a query: it has no place in the log")),
+        kind => Ok(kind),
     }
-    Ok(kind)
 }
 
 /// One call of an object that is open, which `visit` enters.
 pub(super) fn step(
     live: &mut Live<Guest>,
     ctx: &mut Ctx<'_>,
-    invocation: &Invocation,
+    about: Result<AboutMethod, Problem>,
     visit: &Visit<'_>,
 ) -> Result<enter::Visited, Stop> {
-    let kind = checked_kind(live, ctx, invocation)?;
+    let kind = checked_kind(about)?;
     listen(live, ctx)?;
     let may_park = visit.may_park && kind == MethodKind::Blocking;
     enter::enter(live, ctx, &Visit { may_park, ..*visit })
-}
-
-/// A call as it is entered, of an object of that version.
-pub(super) fn entry_of<'a>(
-    (core, kind, version): (&Core, TypeId, VersionHash),
-    invocation: &'a Invocation,
-) -> Entry<'a> {
-    let is_json = || !types::is_of_bytes(core, kind, version, &invocation.method);
-    let args: &[u8] = if invocation.args.is_empty() && is_json() { b"{}" } else { &invocation.args };
-    Entry::Call { method: &invocation.method, args }
 }
 
 /// Whether that is a method of an object of a user's type which takes and gives bytes.
@@ -199,9 +197,9 @@ pub(crate) fn batch_step(
     let (opened, _) = find_there(core, &batch.object, batch.incarnation)?;
     let slice = core.has_slices().then_some(SLICE_FUEL);
     object::run(core, &batch.object, opened, true, claim, |live, ctx| {
-        let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), invocation);
-        let visit = Visit { slice, ..Visit::of_call(entry, false) };
-        step(live, ctx, invocation, &visit).map(|visited| visited.result).map_err(Stop::refusal)
+        let about = types::method(ctx.core, batch.object.kind, live.root.version, &invocation.method);
+        let visit = Visit { slice, may_park: false, ..Visit::of_method(&about, invocation) };
+        step(live, ctx, about, &visit).map(|visited| visited.result).map_err(Stop::refusal)
     })
 }
 

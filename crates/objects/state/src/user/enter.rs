@@ -6,6 +6,7 @@ use super::host::Records;
 use super::long::{self, Moment, Work};
 use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, guard};
 use crate::bytes;
+use crate::command::Invocation;
 use crate::group::Deadly;
 use crate::guest::{Act, Ended, Entry, Failure, PAGE_BYTES, Pages, Run, VersionHash};
 use crate::json::Json;
@@ -17,7 +18,7 @@ use crate::object::{Ctx, Live};
 use crate::place::Place;
 use crate::problem::{Problem, Slug};
 use crate::ticket::Ticket;
-use crate::types;
+use crate::types::{self, AboutMethod};
 
 /// Units of fuel that take about as long as writing a byte.
 const FUEL_PER_BYTE: u64 = 10;
@@ -30,6 +31,8 @@ pub(super) struct Visit<'a> {
     pub(super) ended: Option<u64>,
     /// Whether its call may wait.
     pub(super) may_park: bool,
+    /// Whether its call takes and gives bytes.
+    pub(super) gives_bytes: bool,
     /// The fuel that it may take, if its version may take more.
     pub(super) fuel_max: u64,
     /// The fuel behind which it is to go on beside the commands, if it is where commands are applied.
@@ -137,11 +140,9 @@ pub(super) fn kept(
 ) -> Result<Visited, Problem> {
     note_deadly(ctx, live.root.version, &ended);
     let result = ended.outcome.map_err(problem)?;
-    let gives_bytes = matches!(visit.entry, Entry::Call { method, .. }
-        if types::is_of_bytes(ctx.core, ctx.object.kind, live.root.version, method));
     let parks = ended.acts.iter().any(|act| matches!(act, Act::Park { .. }));
     let kept = keep_memory(live, ctx, &ended.pages, ended.registers.as_deref())
-        .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry, gives_bytes) })
+        .and_then(|()| if parks { Ok(String::new()) } else { text(result, visit.entry, visit.gives_bytes) })
         .and_then(|result| {
             Ok(Visited { result, parked: acts::perform(live, ctx, (visit, at), ended.acts)? })
         });
@@ -323,9 +324,18 @@ pub(super) fn enter_uncalled(
 }
 
 impl<'a> Visit<'a> {
-    /// For a call of that kind.
+    /// For an entry of that kind.
     pub(super) const fn of_call(entry: Entry<'a>, may_park: bool) -> Self {
-        Self { entry, ended: None, may_park, fuel_max: u64::MAX, slice: None, at: None, own: None }
+        let (ended, slice, at, own) = (None, None, None, None);
+        Self { entry, ended, may_park, gives_bytes: false, fuel_max: u64::MAX, slice, at, own }
+    }
+
+    /// For a call of that method, which may wait.
+    pub(super) fn of_method(about: &Result<AboutMethod, Problem>, invocation: &'a Invocation) -> Self {
+        let gives_bytes = about.as_ref().is_ok_and(|about| about.is_of_bytes);
+        let args: &[u8] = if invocation.args.is_empty() && !gives_bytes { b"{}" } else { &invocation.args };
+        let entry = Entry::Call { method: &invocation.method, args };
+        Self { gives_bytes, ..Self::of_call(entry, true) }
     }
 
     /// For what nobody called.

@@ -15,7 +15,7 @@ use crate::quota;
 use crate::request;
 use crate::ticket::{self, Ticket};
 use crate::types;
-use crate::user::call::{created, entry_of, step};
+use crate::user::call::{created, step};
 use crate::user::enter::{self, Stop, Visit};
 use crate::user::host::Records;
 use crate::user::migrate::{self, Moving};
@@ -64,8 +64,8 @@ pub(super) fn with_run<R>(
         Work::Call(id) => {
             let (_, ticket) = ticket::waiting(core, id)?;
             let asked: Asked = decoded(&ticket.wants).ok()?;
-            let visit = Visit::of_call(entry_of((core, kind, root.version), &asked.invocation), false);
-            begin(&visit, &claim_of(&ticket, None))
+            let about = types::method(core, kind, root.version, &asked.invocation.method);
+            begin(&Visit::of_method(&about, &asked.invocation), &claim_of(&ticket, None))
         }
         Work::Init(_) => {
             let args = core.store.get(&key::entry(space, CREATED_WITH, &[]))?;
@@ -122,10 +122,11 @@ fn call(live: &mut Live<Guest>, ctx: &mut Ctx<'_>, (item, id): (&Item, u64), sli
     let ctx = &mut Ctx { core: &mut *ctx.core, header: &mut *ctx.header, object: ctx.object, claim: &claim };
     quota::settle(ctx.core);
     let (mark, header, root) = (ctx.core.mark(), ctx.header.clone(), live.root.clone());
-    let entry = entry_of((ctx.core, ctx.object.kind, live.root.version), &asked.invocation);
-    let visit = Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_call(entry, true) };
+    let about = types::method(ctx.core, ctx.object.kind, live.root.version, &asked.invocation.method);
+    let visit =
+        Visit { slice, at: Some(item.at), own: Some(&found), ..Visit::of_method(&about, &asked.invocation) };
     let hops = core::mem::replace(&mut ctx.core.hops, asked.hops);
-    let stepped = step(live, ctx, &asked.invocation, &visit);
+    let stepped = step(live, ctx, about, &visit);
     ctx.core.hops = hops;
     // A message was accepted: no quota has it lost.
     let stepped = match asked.sender {
