@@ -444,6 +444,48 @@ mod tests {
     }
 
     #[test]
+    fn deaths_of_another_run_are_remembered_when_one_has_ended_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("marks");
+        let (deadly, unlucky) = (Mark::of_run(&run(5, 100, 1)), Mark::of_run(&run(6, 101, 1)));
+        for mark in [deadly, deadly, unlucky] {
+            die(&path, mark, 100);
+        }
+        let marks = Marks::open(&path).unwrap();
+        drop(marks.begin(unlucky, 101));
+        assert!(marks.deadly(&deadly).is_some() && marks.deadly(&unlucky).is_none());
+        drop(marks.begin(deadly, 100));
+        assert!(marks.deadly(&deadly).is_none());
+    }
+
+    #[test]
+    fn runs_of_several_threads_have_a_mark_each() {
+        const THREADS: u64 = UNDER_WAY_MAX as u64 + 2;
+        let folder = tempfile::tempdir().unwrap();
+        let marks = Marks::open(&folder.path().join("marks")).unwrap();
+        let records = &marks.0.as_ref().unwrap().records;
+        let begin_often = |space| {
+            let mark = Mark::of_run(&run(space, 100, 1));
+            let begun = |_: &u64| {
+                let under_way = marks.begin(mark, 100);
+                std::thread::yield_now();
+                let kept = under_way.place.map(|place| Mark::of_record(&records.load(place)).unwrap().0);
+                assert!(kept.is_none_or(|kept| kept == mark), "{kept:?} in the place of {mark:?}");
+                kept.is_some()
+            };
+            (0..2_000).filter(begun).count()
+        };
+        let noted: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|space| scope.spawn(move || begin_often(space))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(noted.iter().all(|noted| *noted > 0), "{noted:?}");
+        let under_way: Vec<_> =
+            (0..UNDER_WAY_MAX).map(|_| marks.begin(Mark::of_run(&run(5, 100, 1)), 100)).collect();
+        assert!(under_way.iter().all(|under_way| under_way.place.is_some()), "all are free again");
+    }
+
+    #[test]
     fn queries_of_an_object_count_together_until_it_is_released_behind_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("marks");
