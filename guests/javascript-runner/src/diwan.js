@@ -88,6 +88,7 @@ let instance
 class Signature {
   constructor(where, declared) {
     this.fields = declared === undefined ? null : new Map()
+    this.isAsking = false
     for (const [name, told] of Object.entries(declared ?? {})) {
       const isOptional = String(told).endsWith('?')
       const type = isOptional ? told.slice(0, -1) : told
@@ -95,7 +96,13 @@ class Signature {
         throw new Refused(`${where}: \`${name}\` has the type \`${told}\`; there are ${Object.keys(IS).join(', ')}`, 'bad-source')
       }
       this.fields.set(name, { type, isOptional })
+      this.isAsking ||= !isOptional
     }
+  }
+
+  /** Of a call without any. */
+  none() {
+    return this.isAsking ? this.checked({}) : {}
   }
 
   checked(args) {
@@ -172,7 +179,7 @@ export function _create(args) {
 export function _call(name, args) {
   const method = loaded.methods.get(name)
   if (!method) throw new Refused(`the type has no method \`${name}\``, 'no-such-method')
-  return instance[name](method.signature.checked(args))
+  return instance[name](args ? method.signature.checked(args) : method.signature.none())
 }
 
 export function _event(name, argument) {

@@ -7,7 +7,7 @@ use rquickjs::function::{Args, IntoArgs};
 use rquickjs::{
     CatchResultExt, CaughtError, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value as Js,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::cluster;
 use crate::json::{from_js, to_js};
@@ -36,8 +36,15 @@ impl From<Refused> for Stop {
 /// What is kept from entry to entry.
 struct Interpreter {
     context: Context,
-    /// What `diwan.js` exports.
-    prelude: RefCell<Option<Persistent<Object<'static>>>>,
+    prelude: RefCell<Option<Prelude>>,
+}
+
+/// What `diwan.js` exports.
+#[derive(Clone)]
+struct Prelude {
+    all: Persistent<Object<'static>>,
+    /// What most entries ask for.
+    call: Persistent<Function<'static>>,
 }
 
 thread_local! {
@@ -65,7 +72,8 @@ pub(crate) fn load(ctx: &Ctx<'_>, source: &str) -> Result<(), Stop> {
         prelude.namespace()
     })();
     let prelude = prelude.catch(ctx).map_err(|error| stop(None, &error))?;
-    let kept = Persistent::save(ctx, prelude.clone());
+    let call = prelude.get::<_, Function<'_>>("_call").catch(ctx).map_err(|error| stop(None, &error))?;
+    let kept = Prelude { all: Persistent::save(ctx, prelude.clone()), call: Persistent::save(ctx, call) };
     INTERPRETER.with(|interpreter| *interpreter.prelude.borrow_mut() = Some(kept));
     let namespace = (|| {
         let (module, done) = Module::declare(ctx.clone(), FILE, source)?.eval()?;
@@ -93,9 +101,12 @@ pub(crate) fn create(ctx: &Ctx<'_>, arguments: Value) -> Result<(), Stop> {
 }
 
 /// Null if the call waits: nobody reads it then.
-pub(crate) fn call(ctx: &Ctx<'_>, method: &str, arguments: Value) -> Result<Value, Stop> {
+pub(crate) fn call(ctx: &Ctx<'_>, method: &str, arguments: Map<String, Value>) -> Result<Value, Stop> {
     cluster::take_parked();
-    ask(ctx, "_call", (method, Told(arguments)))
+    let function = function_call(ctx)?;
+    // Most calls have none: then there is no object to look through.
+    let given = if arguments.is_empty() { Value::Null } else { Value::Object(arguments) };
+    asked(ctx, || Ok(function), (method, Told(given)))
 }
 
 pub(crate) fn event(ctx: &Ctx<'_>, name: &str, argument: Value) -> Result<(), Stop> {
@@ -111,13 +122,34 @@ impl<'js> rquickjs::IntoJs<'js> for Told {
     }
 }
 
-/// Calls a function of the prelude, and does all that it leaves to be done later.
+fn prelude<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>, Stop> {
+    let kept = INTERPRETER.with(|interpreter| Some(interpreter.prelude.borrow().as_ref()?.all.clone()));
+    kept.and_then(|kept| kept.restore(ctx).ok()).ok_or_else(not_loaded)
+}
+
+fn function_call<'js>(ctx: &Ctx<'js>) -> Result<Function<'js>, Stop> {
+    let kept = INTERPRETER.with(|interpreter| Some(interpreter.prelude.borrow().as_ref()?.call.clone()));
+    kept.and_then(|kept| kept.restore(ctx).ok()).ok_or_else(not_loaded)
+}
+
+fn not_loaded() -> Stop {
+    Stop::Failed("no source was loaded".into())
+}
+
+/// Calls a function of the prelude.
 fn ask<'js>(ctx: &Ctx<'js>, function: &str, arguments: impl IntoArgs<'js>) -> Result<Value, Stop> {
-    let kept = INTERPRETER.with(|interpreter| interpreter.prelude.borrow().clone());
-    let prelude = kept.and_then(|kept| kept.restore(ctx).ok());
-    let prelude = prelude.ok_or_else(|| Stop::Failed("no source was loaded".into()))?;
+    let prelude = prelude(ctx)?;
+    asked(ctx, || prelude.get(function), arguments)
+}
+
+/// Calls a function, and does all that it leaves to be done later.
+fn asked<'js>(
+    ctx: &Ctx<'js>,
+    function: impl FnOnce() -> rquickjs::Result<Function<'js>>,
+    arguments: impl IntoArgs<'js>,
+) -> Result<Value, Stop> {
     let asked = || {
-        let function: Function<'js> = prelude.get(function)?;
+        let function = function()?;
         let mut given = Args::new(ctx.clone(), arguments.num_args());
         arguments.into_args(&mut given)?;
         let mut result: Js<'js> = given.apply(&function)?;
@@ -127,7 +159,7 @@ fn ask<'js>(ctx: &Ctx<'js>, function: &str, arguments: impl IntoArgs<'js>) -> Re
         while ctx.execute_pending_job() {}
         if cluster::take_parked() { Ok(Value::Null) } else { from_js(&result) }
     };
-    asked().catch(ctx).map_err(|error| stop(Some(&prelude), &error))
+    asked().catch(ctx).map_err(|error| stop(prelude(ctx).ok().as_ref(), &error))
 }
 
 fn stop<'js>(prelude: Option<&Object<'js>>, error: &CaughtError<'js>) -> Stop {

@@ -1,5 +1,6 @@
 //! Between JSON and JavaScript's values. Integers beyond 2^53 are `BigInt`s.
 
+use rquickjs::atom::PredefinedAtom;
 use rquickjs::object::Filter;
 use rquickjs::{Array, BigInt, Ctx, Exception, IntoJs, Object, Result, Value as Js};
 use serde_json::{Map, Number, Value};
@@ -104,6 +105,11 @@ fn number_from_js(number: f64, ctx: &Ctx<'_>) -> Result<Value> {
 
 fn big_from_js(int: &BigInt<'_>) -> Result<Value> {
     let ctx = int.ctx();
+    // Small ones are equal as they are; of others this says nothing.
+    let low = int.clone().to_i64()?;
+    if BigInt::from_i64(ctx.clone(), low)? == *int {
+        return Ok(low.into());
+    }
     let text: String = ctx.globals().get::<_, rquickjs::Function<'_>>("String")?.call((int.clone(),))?;
     let signed = text.parse::<i64>().map(Value::from);
     let wide = signed.or_else(|_| text.parse::<u64>().map(Value::from));
@@ -113,7 +119,7 @@ fn big_from_js(int: &BigInt<'_>) -> Result<Value> {
 }
 
 fn object_from_js(object: &Object<'_>, depth: usize) -> Result<Value> {
-    if let Some(tell) = object.get::<_, Js<'_>>("toJSON")?.into_function() {
+    if let Some(tell) = object.get::<_, Js<'_>>(PredefinedAtom::ToJSON)?.into_function() {
         let value = tell.call((rquickjs::function::This(object.clone()),))?;
         return told(&value, depth + 1);
     }

@@ -192,10 +192,14 @@ def _create(arguments):
     _Loaded.instance = _Loaded.cls(**arguments)
 
 
-def _call(name, arguments):
+def _call(name, arguments=None):
     method = _Loaded.methods.get(name)
     if method is None:
         raise Refused(f"the type has no method `{name}`", "no-such-method")
+    if arguments is None:
+        if not method.required:
+            return method.function(_Loaded.instance)
+        arguments = {}
     return method.function(_Loaded.instance, **method.checked(arguments))
 
 

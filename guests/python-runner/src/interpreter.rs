@@ -1,11 +1,13 @@
 //! The interpreter, and what it is asked.
 
+use std::cell::RefCell;
+
 use diwan_object::Refused;
 use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::IntoFuncArgs;
 use rustpython_vm::scope::Scope;
 use rustpython_vm::{Interpreter, PyObjectRef, PyResult, Settings, VirtualMachine};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::cluster;
 use crate::json::{from_python, to_python};
@@ -33,6 +35,8 @@ impl From<Refused> for Stop {
 
 thread_local! {
     static INTERPRETER: Interpreter = started();
+    /// What most entries ask for: `_call` of the prelude.
+    static CALL: RefCell<Option<PyObjectRef>> = const { RefCell::new(None) };
 }
 
 fn started() -> Interpreter {
@@ -61,6 +65,7 @@ pub(crate) fn load(vm: &VirtualMachine, source: &str) -> Result<(), Stop> {
         modules.set_item("_diwan", cluster::module(vm)?.into(), vm)?;
         let prelude = scope(vm, "diwan")?;
         vm.run_string(prelude.clone(), PRELUDE, "diwan.py".into())?;
+        CALL.replace(Some(prelude.globals.get_item("_call", vm)?));
         modules.set_item("diwan", vm.new_module("diwan", prelude.globals, None).into(), vm)?;
         let author = scope(vm, "type")?;
         vm.run_string(author.clone(), source, FILE.into())?;
@@ -97,10 +102,17 @@ pub(crate) fn create(vm: &VirtualMachine, arguments: Value) -> Result<(), Stop> 
 }
 
 /// Null if the call waits: nobody reads it then.
-pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Value) -> Result<Value, Stop> {
+pub(crate) fn call(vm: &VirtualMachine, method: &str, arguments: Map<String, Value>) -> Result<Value, Stop> {
     cluster::take_parked();
+    let function = CALL.with_borrow(Clone::clone);
+    let function = function.ok_or_else(|| Stop::Failed("no source was loaded".into()))?;
     let called = || {
-        let result = ask(vm, "_call", (vm.ctx.new_str(method), to_python(arguments, vm)?))?;
+        let method = vm.ctx.new_str(method);
+        // Most calls have no arguments: then there is no dictionary to look through.
+        let result = match arguments.is_empty() {
+            true => function.call((method,), vm)?,
+            false => function.call((method, to_python(Value::Object(arguments), vm)?), vm)?,
+        };
         if cluster::take_parked() { Ok(Value::Null) } else { from_python(&result, vm) }
     };
     called().map_err(|exception| stop(vm, &exception))

@@ -11,7 +11,7 @@ mod cluster;
 mod interpreter;
 mod json;
 
-use diwan_object::expanded::{enter, hand_over, read_text};
+use diwan_object::expanded::{enter, hand_over, output, read_text};
 use diwan_object::{Arguments, Refused};
 use rustpython_vm::VirtualMachine;
 use serde_json::Value;
@@ -54,7 +54,7 @@ extern "C" fn init(start: *const u8, length: usize) {
 extern "C" fn call(method: *const u8, method_length: usize, start: *const u8, length: usize) -> u64 {
     // SAFETY: the engine's contract.
     let (method, json) = unsafe { (read_text(method, method_length), read_text(start, length)) };
-    told(&run(|vm| interpreter::call(vm, &method, arguments(&json)?)))
+    told(&run(|vm| interpreter::call(vm, &method, Arguments::parse(json.as_bytes())?.into_members())))
 }
 
 #[unsafe(no_mangle)]
@@ -95,7 +95,7 @@ fn arguments(json: &str) -> Result<Value, Refused> {
 }
 
 fn told(result: &Value) -> u64 {
-    hand_over(result.to_string().into_bytes())
+    hand_over(output(result))
 }
 
 /// An exception that nobody caught is told to the caller with the end of its traceback, where the cause stands.

@@ -206,7 +206,11 @@ pub(crate) fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 /// The same, of a result.
-pub(crate) fn output(value: &impl Serialize) -> Output {
+///
+/// # Panics
+/// As all of them.
+#[must_use]
+pub fn output(value: &impl Serialize) -> Output {
     let mut output = Output::new();
     serde_json::to_writer(&mut output, value).expect("a value that JSON can tell");
     output

@@ -67,4 +67,5 @@ pub mod expanded {
     pub use crate::buffers::{hand_over, read, read_text};
     pub use crate::describe::{joined, length};
     pub use crate::entry::{Slot, call, enter, init};
+    pub use crate::host::output;
 }
