@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use objects_state::guest::{Ended, Entry, Failure, Host, LINE_BYTES, PAGE_BYTES, Pages, Run, VersionHash};
+use objects_state::guest::{
+    Ended, Entry, Failure, Host, LINE_BYTES, OwnPage, PAGE_BYTES, Pages, Run, VersionHash,
+};
 
 use crate::description::Codec;
 use crate::dirty::Written;
@@ -45,8 +47,8 @@ impl Resident {
         instance.set_registers(host.registers().unwrap_or(&prepared.registers));
         let pages = host.pages();
         for number in &pages {
-            let page = host.page(*number).expect("a page that is listed is there");
-            page_mut(&mut instance, *number).copy_from_slice(page);
+            let record = host.page(*number).expect("a page that is listed is there");
+            OwnPage::of(record).put_into(page_mut(&mut instance, *number));
         }
         let (registers, own_pages) = (instance.registers(), pages.len());
         let (version, changed, written, noted) = (run.version, run.changed, Vec::new(), 0);
@@ -163,7 +165,7 @@ impl Resident {
         let mut parts = by_page();
         host.each_page(&mut by_page().map(|parts| page_of(&parts[0])), &mut |number, own| {
             let parts = parts.next().expect("each page is looked at once, in order");
-            let before = (own, image_page(image, number));
+            let before = (own.map(OwnPage::of), image_page(image, number));
             let is_own = compare(number, parts, page(memory, number), before, &mut pages);
             *own_pages += usize::from(is_own);
         });
@@ -188,7 +190,10 @@ impl Resident {
         self.instance.take_written(&mut self.written);
         for part in &self.written {
             let (number, at) = (page_of(part), part.start % PAGE_BYTES);
-            let page = host.page(number).unwrap_or_else(|| image_page(&self.prepared.image, number));
+            let mut page = *image_page(&self.prepared.image, number);
+            if let Some(record) = host.page(number) {
+                OwnPage::of(record).put_into(&mut page);
+            }
             let place = &mut self.instance.bytes_mut()[part.start..part.start + part.bytes];
             place.copy_from_slice(&page[at..at + part.bytes]);
         }
@@ -208,36 +213,56 @@ fn compare(
     number: u32,
     written: &[Written],
     now: &[u8; PAGE_BYTES],
-    (own, image): (Option<&[u8]>, &[u8; PAGE_BYTES]),
+    (own, image): (Option<OwnPage<'_>>, &[u8; PAGE_BYTES]),
     pages: &mut Pages,
 ) -> bool {
-    let before = own.unwrap_or(image);
-    let (mut lines, mut is_image) = (0_u64, true);
-    for part in written {
-        let at = part.start % PAGE_BYTES;
-        // A stripe begins with a line, and what may be written of the next one is less than a line.
-        for at in (at..at + part.bytes).step_by(LINE_BYTES) {
-            let line = |page| line_at(page, at);
-            if differs(line(now), line(before)) {
-                lines |= 1 << (at / LINE_BYTES);
-                is_image &= !differs(line(now), line(image));
-            }
+    let Some(own) = own else {
+        let lines = written.iter().fold(0, |lines, part| lines | lines_that_differ(part, now, None, image));
+        if lines != 0 {
+            pages.new_page(number, lines, now);
         }
-    }
-    match own {
-        _ if lines == 0 => {}
-        Some(_) if is_image && now == image => pages.gone(number),
-        Some(_) => pages.lines(number, lines, now),
-        None => {
-            pages.whole(number, now);
-            return true;
+        return lines != 0;
+    };
+    let lines = written.iter().fold(0, |lines, part| lines | lines_that_differ(part, now, Some(own), image));
+    if lines != 0 {
+        // Lines that are not its own are the image's.
+        match is_equal(lines, now, image) && is_equal(own.which(), now, image) {
+            true => pages.gone(number),
+            false => pages.lines(number, lines, now),
         }
     }
     false
 }
 
-fn line_at(page: &[u8], at: usize) -> &[u8; LINE_BYTES] {
-    page[at..].first_chunk().expect("a page has whole lines")
+/// Lines of a written part that differ from what they were, by their bits.
+fn lines_that_differ(
+    part: &Written,
+    now: &[u8; PAGE_BYTES],
+    own: Option<OwnPage<'_>>,
+    image: &[u8; PAGE_BYTES],
+) -> u64 {
+    // A stripe begins with a line, and what may be written of the next one is less than a line.
+    let first = part.start % PAGE_BYTES / LINE_BYTES;
+    let end = first + part.bytes.div_ceil(LINE_BYTES);
+    let (now, image) = (now.as_chunks().0, image.as_chunks().0);
+    let mut before = own.into_iter().flat_map(|own| own.lines_from(first)).peekable();
+    (first..end).fold(0, |lines, line| {
+        let own = before.next_if(|(own, _)| *own == line).map(|(_, own)| own);
+        lines | u64::from(differs(&now[line], own.unwrap_or(&image[line]))) << line
+    })
+}
+
+/// Whether none of those lines differs.
+fn is_equal(mut lines: u64, one: &[u8; PAGE_BYTES], other: &[u8; PAGE_BYTES]) -> bool {
+    let (one, other) = (one.as_chunks().0, other.as_chunks().0);
+    while lines != 0 {
+        let line = lines.trailing_zeros() as usize;
+        lines &= lines - 1;
+        if differs(&one[line], &other[line]) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether two lines differ: without a branch for each word.
@@ -266,4 +291,70 @@ fn page_mut(instance: &mut Instance, number: u32) -> &mut [u8] {
     let start = number as usize * PAGE_BYTES;
     let page = instance.bytes_mut().get_mut(start..start + PAGE_BYTES);
     page.expect("a page of an object lies in its memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page of which each line is one of a few.
+    fn page(lines: &[u8; 64]) -> [u8; PAGE_BYTES] {
+        std::array::from_fn(|at| lines[at / LINE_BYTES])
+    }
+
+    /// Pages as they were, with lines that are the image's in their records or not, and what has become of them.
+    #[test]
+    fn record_with_what_a_run_changed_is_the_page_behind_it_and_goes_with_the_last_difference() {
+        let mut seed = 7_u64;
+        let mut drawn = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut ends = [0; 4];
+        for step in 0..4_000 {
+            // Most lines are alike, so that they often become what they were.
+            let image_lines: [u8; 64] = std::array::from_fn(|_| drawn(2) as u8);
+            let image = page(&image_lines);
+            let some = drawn(1 << 31) << 33 | drawn(1 << 31);
+            let own = if drawn(4) == 0 { 0 } else { some & (u64::MAX << drawn(64)) };
+            let mut lines = image_lines;
+            (0..64).filter(|line| own >> line & 1 == 1).for_each(|line| lines[line] = drawn(2) as u8);
+            let before = page(&lines);
+            let record = (own != 0).then(|| {
+                let mut pages = Pages::default();
+                pages.new_page(0, own, &before);
+                pages.iter().next().unwrap().1.unwrap().record(None, true)
+            });
+            let start = drawn(8) as usize * 512;
+            let goes_back = drawn(2) == 0;
+            let within = |line: &usize| (start..start + 512).contains(&(line * LINE_BYTES));
+            for line in (0..64).filter(within) {
+                match goes_back {
+                    true => lines[line] = image_lines[line],
+                    false if drawn(3) == 0 => lines[line] = 2,
+                    false => {}
+                }
+            }
+            let (now, mut pages) = (page(&lines), Pages::default());
+            let written =
+                [Written { start, bytes: 512 }, Written { start: (start + 512) % PAGE_BYTES, bytes: 15 }];
+            let is_own = compare(0, &written, &now, (record.as_deref().map(OwnPage::of), &image), &mut pages);
+            let change = pages.iter().next();
+            assert_eq!(is_own, record.is_none() && change.is_some(), "step {step}");
+            assert_eq!(change.is_some(), now != before, "step {step}");
+            let record = match change {
+                None => record,
+                Some((_, None)) => None,
+                Some((_, Some(lines))) => Some(lines.record(record.as_deref(), true)),
+            };
+            assert!(
+                matches!(change, Some((_, None))) || record.is_none() || change.is_none() || now != image
+            );
+            let mut after = image;
+            record.iter().for_each(|record| OwnPage::of(record).put_into(&mut after));
+            assert_eq!(after, now, "step {step}");
+            ends[usize::from(change.is_some()) + 2 * usize::from(record.is_some())] += 1;
+        }
+        assert!(ends.iter().all(|count| *count > 20), "{ends:?}");
+    }
 }

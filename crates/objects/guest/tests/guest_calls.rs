@@ -6,7 +6,7 @@ mod common;
 use common::{Bench, around};
 use objects_guest::Guests;
 use objects_state::SessionId;
-use objects_state::guest::{Act, Engine, Entry, Failure, Run, Version};
+use objects_state::guest::{Act, Engine, Entry, Failure, OwnPage, Run, Version};
 
 /// The i32 that begins at a place of the arguments.
 const MEMORY: &str = r#"(memory (export "memory") 1)"#;
@@ -282,7 +282,9 @@ fn wasi_shows_the_entry_and_no_files() {
     // No arguments; written; no file; no function; no file.
     assert_eq!(numbers, [0, 0, 0, 8, 52, 8]);
     assert_eq!(bench.engine.take_log(), ["hello"]);
-    assert_eq!(bench.objects[&1].pages.values().next().unwrap()[40], 6, "bytes written");
+    let record = bench.objects[&1].pages.values().next().unwrap();
+    let (line, bytes) = OwnPage::of(record).lines_from(0).next().unwrap();
+    assert_eq!((line, bytes[40]), (0, 6), "bytes written");
     let detail = "the program ended itself with code 3, in function 9";
     assert_eq!(bench.failure("x", ""), Failure::Trapped { detail: detail.into() });
 }

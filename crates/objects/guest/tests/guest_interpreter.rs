@@ -10,7 +10,7 @@ use common::generated::module;
 use common::{Bench, VERSION};
 use objects_guest::limits::MEMORY_BYTES;
 use objects_guest::{Guests, Settings};
-use objects_state::guest::{Engine, Entry, Failure, PAGE_BYTES, Version};
+use objects_state::guest::{Engine, Entry, Failure, OwnPage, PAGE_BYTES, Version};
 use wasmi::{Config, Instance, Linker, Memory, Module, Store, StoreLimits, StoreLimitsBuilder};
 
 /// Programs of a usual run.
@@ -129,7 +129,7 @@ fn memory_of(bench: &Bench, image: &[u8], length: usize) -> Vec<u8> {
     memory.resize(length.max(end).max(memory.len()), 0);
     for (number, page) in pages {
         let at = *number as usize * PAGE_BYTES;
-        memory[at..at + PAGE_BYTES].copy_from_slice(page);
+        OwnPage::of(page).put_into(&mut memory[at..at + PAGE_BYTES]);
     }
     memory
 }

@@ -2,8 +2,8 @@
 //! is not part of this crate: machine code, memory maps and threads never enter it.
 //!
 //! # Where an object's memory lives
-//! In records, like everything else: a page of [`PAGE_BYTES`] that differs from the version's *image* is a record of the
-//! object's space, and so are its globals. So rollback, digest, snapshot and deletion are the store's. The image is what the
+//! In records, like everything else: what differs from the version's *image* in a page of [`PAGE_BYTES`] is a record of the
+//! object's space ([`OwnPage`]), and so are its globals. So rollback, digest, snapshot and deletion are the store's. The image is what the
 //! memory holds when a version has been prepared (data segments, `_initialize`, for a runner the source loaded too): it
 //! follows from the version alone, so it stands in no record. What the engine keeps of an object between two calls is a copy
 //! that it may use only while [`Run::changed`] is the position that the copy was left at; otherwise, and whenever it likes,
@@ -18,7 +18,7 @@
 //! - *Nothing that a module does reaches another object, the file system, the network or a clock.*
 
 use crate::command::SessionId;
-pub use crate::pages::{LINE_BYTES, Lines, PAGE_BYTES, Pages};
+pub use crate::pages::{LINE_BYTES, Lines, OwnPage, PAGE_BYTES, Pages};
 pub use crate::version::VersionHash;
 
 /// The space of copies on which something is only tried: no object has it.
@@ -124,7 +124,7 @@ pub enum Progress {
 
 /// What a run may ask of the state.
 pub trait Host {
-    /// A page that differs from the version's image.
+    /// The record of a page that differs from the version's image: see [`OwnPage`].
     fn page(&self, number: u32) -> Option<&[u8]>;
     /// Looks at many of them, whose numbers come in order.
     fn each_page<'a>(

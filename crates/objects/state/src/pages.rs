@@ -8,11 +8,77 @@ pub const LINE_BYTES: usize = PAGE_BYTES / LINES;
 const LINES: usize = 64;
 const WHOLE: u64 = u64::MAX;
 
+/// Bytes of the number whose bits say which lines a record has.
+const WHICH_BYTES: usize = size_of::<u64>();
+
+/// A page's record: what an object has of a page that differs from its version's image. Either the whole page, or a number whose bits
+/// say which lines are the object's own, and behind it these lines; all others are the image's.
+///
+/// A record that failing memory has changed is read, too: what it does not have is the image's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnPage<'a> {
+    which: u64,
+    contents: &'a [u8],
+}
+
+impl<'a> OwnPage<'a> {
+    /// Reads a record.
+    #[must_use]
+    pub fn of(record: &'a [u8]) -> Self {
+        if record.len() == PAGE_BYTES {
+            return Self { which: WHOLE, contents: record };
+        }
+        match record.split_first_chunk() {
+            Some((which, contents)) => Self { which: u64::from_le_bytes(*which), contents },
+            None => Self { which: 0, contents: &[] },
+        }
+    }
+
+    /// Whether bytes are a record.
+    pub(crate) fn is_sound(record: &[u8]) -> bool {
+        let OwnPage { which, contents } = OwnPage::of(record);
+        let is_short = which != WHOLE || record.len() == PAGE_BYTES;
+        which != 0 && is_short && contents.len() == which.count_ones() as usize * LINE_BYTES
+    }
+
+    /// The lines that are its own, by their bits.
+    #[must_use]
+    pub const fn which(self) -> u64 {
+        self.which
+    }
+
+    /// Its own lines from that one on, each with its number, in order.
+    pub fn lines_from(self, first: usize) -> impl Iterator<Item = (usize, &'a [u8; LINE_BYTES])> {
+        let behind = self.which & u64::MAX.checked_shl(first as u32).unwrap_or(0);
+        let rank = (self.which & !behind).count_ones() as usize;
+        let (lines, _) = self.contents.as_chunks();
+        places(behind).zip(lines.get(rank..).unwrap_or_default())
+    }
+
+    /// Puts its own lines into a page that is the image's.
+    pub fn put_into(self, page: &mut [u8]) {
+        for (line, contents) in self.lines_from(0) {
+            page[line * LINE_BYTES..][..LINE_BYTES].copy_from_slice(contents);
+        }
+    }
+}
+
+/// Where a line begins in a record that has it.
+fn place_in(record: &[u8], line: usize) -> usize {
+    if record.len() == PAGE_BYTES {
+        return line * LINE_BYTES;
+    }
+    let before = OwnPage::of(record).which() & !(u64::MAX << line);
+    WHICH_BYTES + before.count_ones() as usize * LINE_BYTES
+}
+
 /// What has changed of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     /// It is as in the version's image again.
     Gone,
+    /// It was as in the image, and all of it is here. The lines whose bits are set differ from the image.
+    New(u64),
     /// The lines whose bits are set are others; the contents of all pages' lines lie behind each other.
     Lines(u64),
 }
@@ -48,9 +114,15 @@ impl Pages {
         self.changes.push((number, Change::Gone));
     }
 
-    /// A page is this now.
+    /// A page is this now, and any of its lines may differ from the image.
     pub fn whole(&mut self, number: u32, page: &[u8; PAGE_BYTES]) {
         self.lines(number, WHOLE, page);
+    }
+
+    /// A page that was as in the version's image is this now: the lines whose bits are set differ.
+    pub fn new_page(&mut self, number: u32, lines: u64, page: &[u8; PAGE_BYTES]) {
+        self.changes.push((number, Change::New(lines)));
+        self.contents.extend_from_slice(page);
     }
 
     /// Lines of a page differ from what they were, those whose bits are set; the object has had that page.
@@ -89,7 +161,12 @@ impl Pages {
             Change::Lines(lines) => {
                 let contents;
                 (contents, rest) = rest.split_at(lines.count_ones() as usize * LINE_BYTES);
-                (*number, Some(Lines { lines, contents }))
+                (*number, Some(Lines { lines, own: lines, contents }))
+            }
+            Change::New(own) => {
+                let contents;
+                (contents, rest) = rest.split_at(PAGE_BYTES);
+                (*number, Some(Lines { lines: WHOLE, own, contents }))
             }
         })
     }
@@ -111,7 +188,10 @@ impl FromIterator<(u32, Option<[u8; PAGE_BYTES]>)> for Pages {
 /// Lines of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
+    /// Those that are here.
     lines: u64,
+    /// Those that differ from the image, of a new page.
+    own: u64,
     contents: &'a [u8],
 }
 
@@ -140,15 +220,47 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Puts the lines into a page. What was in their places is appended to `kept`.
-    pub(crate) fn exchange(self, page: &mut [u8], kept: &mut Vec<u8>) -> KeptLines {
+    /// Whether these are some lines of a page, and its record has all of them: they may take the places of others.
+    pub(crate) fn fit_in_place(self, record: &[u8]) -> bool {
+        self.lines != WHOLE && self.lines & !OwnPage::of(record).which() == 0
+    }
+
+    /// Puts the lines into a record that has them. What was in their places is appended to `kept`.
+    pub(crate) fn exchange(self, record: &mut [u8], kept: &mut Vec<u8>) -> KeptLines {
         let begin = kept.len();
-        for (start, line) in self.iter() {
-            let place = &mut page[start..start + LINE_BYTES];
+        for (line, contents) in self.each() {
+            let start = place_in(record, line);
+            let place = &mut record[start..start + LINE_BYTES];
             kept.extend_from_slice(place);
-            place.copy_from_slice(line);
+            place.copy_from_slice(contents);
         }
         KeptLines { lines: self.lines, begin }
+    }
+
+    fn each(self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        places(self.lines).zip(self.contents.chunks(LINE_BYTES))
+    }
+
+    /// The record of a page that had this one, or none: with these lines in it. `by_lines`: a new one has its own lines only.
+    #[must_use]
+    pub fn record(self, before: Option<&[u8]>, by_lines: bool) -> Vec<u8> {
+        let own = match before {
+            Some(before) => OwnPage::of(before).which() | self.lines,
+            None if by_lines => self.own,
+            None => WHOLE,
+        };
+        let mut page = [0; PAGE_BYTES];
+        if let Some(before) = before {
+            OwnPage::of(before).put_into(&mut page);
+        }
+        self.put_into(&mut page);
+        if own == WHOLE {
+            return page.to_vec();
+        }
+        let lines = places(own).map(|line| &page[line * LINE_BYTES..][..LINE_BYTES]);
+        let mut record = own.to_le_bytes().to_vec();
+        lines.for_each(|line| record.extend_from_slice(line));
+        record
     }
 }
 
@@ -159,9 +271,13 @@ pub(crate) struct KeptLines {
 }
 
 impl KeptLines {
-    /// The last ones that are kept go back, and are kept no longer.
-    pub(crate) fn put_back(&self, page: &mut [u8], kept: &mut Vec<u8>) {
-        Lines { lines: self.lines, contents: &kept[self.begin..] }.put_into(page);
+    /// The last ones that are kept go back into the record, and are kept no longer.
+    pub(crate) fn put_back(&self, record: &mut [u8], kept: &mut Vec<u8>) {
+        let lines = Lines { lines: self.lines, own: 0, contents: &kept[self.begin..] };
+        for (line, contents) in lines.each() {
+            let start = place_in(record, line);
+            record[start..start + LINE_BYTES].copy_from_slice(contents);
+        }
         kept.truncate(self.begin);
     }
 }
@@ -178,6 +294,26 @@ fn places(mut lines: u64) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn record_that_memory_has_changed_is_read_and_is_not_sound() {
+        let mut pages = Pages::default();
+        pages.new_page(3, 0b101, &[7; PAGE_BYTES]);
+        let sound = pages.iter().next().unwrap().1.unwrap().record(None, true);
+        assert!(OwnPage::is_sound(&sound) && sound.len() == WHICH_BYTES + 2 * LINE_BYTES);
+        let lines =
+            |record: &[u8]| OwnPage::of(record).lines_from(0).map(|(line, _)| line).collect::<Vec<_>>();
+        assert_eq!(lines(&sound), [0, 2]);
+        assert_eq!(OwnPage::of(&sound).lines_from(1).count(), 1);
+        let flipped = |bit: u8| [&[sound[0] ^ bit], &sound[1..]].concat();
+        let wrong =
+            [flipped(1), flipped(2), sound[..sound.len() - 1].to_vec(), vec![], vec![0; 8], vec![0; 7]];
+        for wrong in wrong {
+            assert!(!OwnPage::is_sound(&wrong) && lines(&wrong).len() <= 2, "{wrong:?}");
+        }
+        let all = [&u64::MAX.to_le_bytes()[..], &[7; PAGE_BYTES]].concat();
+        assert!(!OwnPage::is_sound(&all) && OwnPage::is_sound(&[7; PAGE_BYTES]), "one form for a whole page");
+    }
 
     #[test]
     fn lines_come_out_as_they_went_in_and_where_they_belong() {

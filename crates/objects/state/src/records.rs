@@ -118,7 +118,7 @@ impl Table {
 }
 
 /// The key of the table that a page with this key would lie in, and the page's number there. Other records have such keys, too.
-fn as_page(key: &[u8]) -> Option<(Key, u32)> {
+pub(crate) fn as_page(key: &[u8]) -> Option<(Key, u32)> {
     let (head, number) = key.split_at_checked(ENTRY_HEAD)?;
     let is_like_one = head[0] == kind::SPACE && head[ENTRY_HEAD - 1] == table::OWN;
     let number = <[u8; 4]>::try_from(number).ok().filter(|_| is_like_one)?;

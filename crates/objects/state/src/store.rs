@@ -106,9 +106,9 @@ impl Store {
         is_new
     }
 
-    /// Writes what has changed of the pages of an object, whose keys begin so. Each counts as writing it whole. Gives how many
-    /// there are more, and how many fewer.
-    pub(crate) fn put_pages(&mut self, table: &Key, pages: &Pages) -> (u32, u32) {
+    /// Writes what has changed of the pages of an object, whose keys begin so. Each counts as writing all of its record. Of new pages the
+    /// records have only what differs from the image, if that is asked for. Gives how many there are more, and how many fewer.
+    pub(crate) fn put_pages(&mut self, table: &Key, pages: &Pages, by_lines: bool) -> (u32, u32) {
         let (mut more, mut fewer) = (0, 0);
         // A snapshot may want whole records as they were.
         let is_in_place = self.scan.is_none();
@@ -121,15 +121,15 @@ impl Store {
         }
         for (number, lines) in pages.iter() {
             let key = || table.numbered(number);
-            match lines.map(|lines| (lines, lines.page())) {
-                Some((_, Some(page))) => more += u32::from(self.put(key(), page)),
-                Some(_) if is_in_place => {}
-                Some((lines, None)) => {
-                    let mut page = Value::from(self.get(&key()).expect(IS_THERE));
-                    lines.put_into(&mut page);
-                    self.put(key(), &page);
-                }
-                None => fewer += u32::from(self.remove(&key())),
+            let Some(lines) = lines else {
+                fewer += u32::from(self.remove(&key()));
+                continue;
+            };
+            let before = self.get(&key());
+            let is_done = is_in_place && before.is_some_and(|before| lines.fit_in_place(before));
+            if !is_done {
+                let record = lines.record(before, by_lines);
+                more += u32::from(self.put(key(), &record));
             }
         }
         (more, fewer)
@@ -140,8 +140,11 @@ impl Store {
         let Self { records, sum, journal, written, ages, .. } = self;
         let Some(there) = records.table_mut(table) else { return false };
         for (number, lines) in pages.iter() {
-            let Some(lines) = lines.filter(|lines| lines.page().is_none()) else { continue };
-            let (key, page) = (table.numbered(number), there.page_mut(number).expect(IS_THERE));
+            let Some((lines, page)) = lines.zip(there.page_mut(number)) else { continue };
+            if !lines.fit_in_place(&page.bytes) {
+                continue;
+            }
+            let key = table.numbered(number);
             *written += RECORD_BYTES + key.len() + page.bytes.len();
             ages[kind_of(&key)] += 1;
             sum.page_changes(&key, page);
@@ -321,7 +324,7 @@ mod tests {
 
     use super::*;
     use crate::key;
-    use crate::pages::{LINE_BYTES, PAGE_BYTES};
+    use crate::pages::{LINE_BYTES, OwnPage, PAGE_BYTES};
     use crate::sum::term;
 
     fn key_of(bytes: &[u8]) -> Key {
@@ -364,62 +367,87 @@ mod tests {
         pages
     }
 
+    /// Pages as a test has them: the lines that are their own, and all of their bytes, of which only those count.
+    type Model = BTreeMap<Key, (u64, Vec<u8>)>;
+
+    /// What is to stand in the store.
+    fn record_of((own, page): &(u64, Vec<u8>)) -> Vec<u8> {
+        if *own == u64::MAX {
+            return page.clone();
+        }
+        let lines = (0..64).filter(|line| own >> line & 1 == 1);
+        let lines = lines.flat_map(|line| page[line * LINE_BYTES..(line + 1) * LINE_BYTES].to_vec());
+        own.to_le_bytes().into_iter().chain(lines).collect()
+    }
+
     /// Changes a page in one of all ways.
-    fn change(store: &mut Store, whole: &mut BTreeMap<Key, Vec<u8>>, drawn: [u8; 8]) {
-        let [number, which, byte, what, ..] = drawn;
+    fn change(store: &mut Store, model: &mut Model, drawn: [u8; 8]) {
+        let [number, which, byte, what, form, ..] = drawn;
         let (table, number) = (pages_of_7(), u32::from(number % 4));
         let (key, page) = (table.numbered(number), [byte; PAGE_BYTES]);
-        match (whole.get_mut(&key), what % 5) {
+        let which = u64::from(which.max(1)) << (byte % 56);
+        match (model.get_mut(&key), what % 6) {
             (Some(_), 0) => {
                 assert!(store.remove(&key));
-                whole.remove(&key);
+                model.remove(&key);
             }
             (Some(_), 1) => {
                 let gone = core::iter::once((number, None)).collect();
-                assert_eq!(store.put_pages(&table, &gone), (0, 1));
-                whole.remove(&key);
+                assert_eq!(store.put_pages(&table, &gone, true), (0, 1));
+                model.remove(&key);
             }
-            (Some(record), 2 | 3) => {
-                let pages = lines(number, u64::from(which) << (byte % 56), byte);
-                assert_eq!(store.put_pages(&table, &pages), (0, 0));
-                pages.iter().for_each(|(_, lines)| lines.unwrap().put_into(record));
+            (Some((own, bytes)), 2 | 3) => {
+                // Most often lines that the record has.
+                let which = if form % 4 > 0 && which & *own != 0 { which & *own } else { which };
+                let pages = lines(number, which, byte);
+                assert_eq!(store.put_pages(&table, &pages, true), (0, 0));
+                pages.iter().for_each(|(_, lines)| lines.unwrap().put_into(bytes));
+                *own |= which;
             }
             (there, 4) => {
                 let pages = core::iter::once((number, Some(page))).collect();
-                assert_eq!(store.put_pages(&table, &pages), (u32::from(there.is_none()), 0));
-                whole.insert(key, page.to_vec());
+                assert_eq!(store.put_pages(&table, &pages, true), (u32::from(there.is_none()), 0));
+                model.insert(key, (u64::MAX, page.to_vec()));
             }
-            (there, _) => {
-                assert_eq!(store.put(key.clone(), &page), there.is_none());
-                whole.insert(key, page.to_vec());
+            (None, _) => {
+                let (mut pages, by_lines) = (Pages::default(), form % 4 > 0);
+                pages.new_page(number, which, &page);
+                assert_eq!(store.put_pages(&table, &pages, by_lines), (1, 0));
+                model.insert(key, (if by_lines { which } else { u64::MAX }, page.to_vec()));
+            }
+            (Some(_), _) => {
+                assert!(!store.put(key.clone(), &page));
+                model.insert(key, (u64::MAX, page.to_vec()));
             }
         }
     }
 
     #[test]
     fn what_becomes_of_pages_is_what_their_records_would_have_become() {
-        let (mut store, mut whole) = (Store::default(), BTreeMap::<Key, Vec<u8>>::new());
+        let (mut store, mut model) = (Store::default(), Model::new());
         let mut seed = 7_u64;
-        for step in 0..3_000 {
-            let (mark, before) = (store.mark(), whole.clone());
+        for step in 0..6_000 {
+            let (mark, before) = (store.mark(), model.clone());
             for _ in 0..3 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                change(&mut store, &mut whole, (seed >> 24).to_le_bytes());
+                change(&mut store, &mut model, (seed >> 24).to_le_bytes());
             }
             if seed >> 60 < 6 {
                 store.rollback(mark);
-                whole = before;
+                model = before;
             }
             store.commit();
+            let whole: BTreeMap<_, _> = model.iter().map(|(key, page)| (key, record_of(page))).collect();
             let records = store.range(Bound::Unbounded, Bound::Unbounded);
             assert!(records.eq(whole.iter().map(|(key, page)| (&key[..], &page[..]))), "step {step}");
+            assert!(whole.values().all(|record| OwnPage::is_sound(record)), "step {step}");
             let (table, mut seen) = (pages_of_7(), Vec::new());
             store.each_page(&table, &mut (0..4), &mut |number, page| seen.push((number, page)));
             let there =
                 (0..4).map(|number| (number, whole.get(&table.numbered(number)).map(|page| &page[..])));
             assert!(there.eq(seen), "step {step}");
             let mut fresh = Store::default();
-            whole.iter().for_each(|(key, page)| _ = fresh.put(key.clone(), page));
+            whole.iter().for_each(|(key, page)| _ = fresh.put((*key).clone(), page));
             assert_eq!(store.terms(), fresh.terms(), "step {step}");
         }
     }
@@ -431,7 +459,7 @@ mod tests {
         store.put(key.clone(), &[1; PAGE_BYTES]);
         store.commit();
         store.scan = Some(Scan::new(&[], store.terms().wrapping_add(term(&[], &[]))));
-        store.put_pages(&table, &lines(3, 0b100, 2));
+        store.put_pages(&table, &lines(3, 0b100, 2), true);
         store.commit();
         assert_eq!(store.get(&key).map(|page| page[2 * LINE_BYTES]), Some(2));
         let mut out = Vec::new();

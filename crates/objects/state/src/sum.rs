@@ -10,10 +10,15 @@ use std::collections::BTreeMap;
 use twox_hash::XxHash3_64;
 
 use crate::key::Key;
-use crate::records::{Page, Records};
+use crate::records::{Page, Records, as_page};
 
 /// Bytes from which on a record is long: hashing it takes longer than remembering its key.
 const LONG: usize = 1024;
+
+/// Whether a record is held to be long: pages all are, however much they have of their own.
+fn is_long(key: &Key, value: &[u8]) -> bool {
+    value.len() >= LONG || as_page(key).is_some()
+}
 /// Long records whose terms are out of the sum at the end of a command, at the most.
 const OUTSTANDING_MAX: usize = 256;
 /// Commands behind which a long record that none of them has changed comes in, at the next multiple of it: the sum is asked for about
@@ -40,7 +45,7 @@ pub(crate) struct Sum {
 
 impl Sum {
     pub(crate) fn added(&mut self, key: &Key, value: &[u8]) {
-        if value.len() >= LONG {
+        if is_long(key, value) {
             self.outstanding.insert(key.clone(), self.commands);
         } else {
             self.terms = self.terms.wrapping_add(term(key, value));
@@ -48,19 +53,19 @@ impl Sum {
     }
 
     pub(crate) fn removed(&mut self, key: &Key, old: &[u8]) {
-        if old.len() < LONG || self.outstanding.remove(key).is_none() {
+        if !is_long(key, old) || self.outstanding.remove(key).is_none() {
             self.terms = self.terms.wrapping_sub(term(key, old));
         }
     }
 
     pub(crate) fn replaced(&mut self, key: &Key, old: &[u8], new: &[u8]) {
-        match (old.len() < LONG, new.len() < LONG) {
-            (true, true) => {
+        match (is_long(key, old), is_long(key, new)) {
+            (false, false) => {
                 let key = XxHash3_64::oneshot(key);
                 let [old, new] = [old, new].map(|value| XxHash3_64::oneshot_with_seed(key, value));
                 self.terms = self.terms.wrapping_sub(old).wrapping_add(new);
             }
-            (false, false) => self.changes(key, old),
+            (true, true) => self.changes(key, old),
             _ => {
                 self.removed(key, old);
                 self.added(key, new);

@@ -450,6 +450,24 @@ fn memory_is_records_that_come_and_go() {
 }
 
 #[test]
+fn pages_are_whole_until_all_members_know_lines() {
+    let mut types = Types::with_object(0);
+    let added = |types: &mut Types, level, page| {
+        types.world.apply(&Command::FeatureLevel(level));
+        let before = snapshot(&mut types.world.state, 4_096).0.len();
+        types.call(Anyone, "touch", &format!("{{\"page\":{page}}}"));
+        snapshot(&mut types.world.state, 4_096).0.len() - before
+    };
+    let (by_whole, by_lines) = (added(&mut types, 9, 2), added(&mut types, 10, 3));
+    assert!(by_whole > 4_096 && by_lines < 200, "{by_whole} and {by_lines}");
+    // What was written before is as it was, and goes on.
+    assert!(added(&mut types, 10, 2) < 10);
+    let (bytes, digest) = snapshot(&mut types.world.state, 999);
+    let mut other = load(&bytes, 700).expect("our own snapshot loads");
+    assert_eq!(snapshot(&mut other, 999).1, digest);
+}
+
+#[test]
 fn object_migrates_or_stays_as_it_was() {
     let mut types = Types::with_object(1);
     types.call(Anyone, "add", "{\"by\":4}");

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 const PARTS: usize = 40;
 const CALLS_PER_PART: u64 = 1_000;
 /// The feature level of the log with all that this build knows.
-const LEVEL: u32 = 9;
+const LEVEL: u32 = 10;
 const DESCRIPTION: &str = r#"{"name":"hits","methods":{"hit":{"kind":"command"},"get":{"kind":"query"}}}"#;
 
 struct Bench {

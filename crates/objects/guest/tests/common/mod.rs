@@ -4,13 +4,10 @@
 pub(crate) mod generated;
 mod one_nan;
 
-use std::collections::btree_map::Entry as Place;
 use std::collections::{BTreeMap, BTreeSet};
 
 use objects_guest::{Guests, Settings};
-use objects_state::guest::{
-    Act, Ended, Engine, Entry, Failure, Host, PAGE_BYTES, Rejected, Run, Version, VersionHash,
-};
+use objects_state::guest::{Act, Ended, Engine, Entry, Failure, Host, Rejected, Run, Version, VersionHash};
 
 /// The records of an object, and who waits for it.
 #[derive(Clone, Default)]
@@ -48,10 +45,10 @@ impl Object {
         for (number, lines) in ended.pages.iter() {
             match lines {
                 Some(lines) => {
-                    let is_whole = lines.page().is_some();
-                    let page = self.pages.entry(number);
-                    assert!(is_whole || matches!(page, Place::Occupied(_)), "a new page is whole");
-                    lines.put_into(page.or_insert_with(|| vec![0; PAGE_BYTES]));
+                    let before = self.pages.get(&number);
+                    assert!(before.is_some() || lines.page().is_some(), "a new page is whole");
+                    let record = lines.record(before.map(Vec::as_slice), true);
+                    self.pages.insert(number, record);
                 }
                 None => assert!(self.pages.remove(&number).is_some(), "only a page that there is goes"),
             }

@@ -4,7 +4,7 @@ use twox_hash::XxHash3_64;
 
 use super::host::Records;
 use super::long::{self, Moment, Work};
-use super::{GUARD_LEVEL, Guest, PAGES, REGISTERS, acts, guard};
+use super::{GUARD_LEVEL, Guest, LINES_LEVEL, PAGES, REGISTERS, acts, guard};
 use crate::bytes;
 use crate::command::Invocation;
 use crate::group::Deadly;
@@ -251,7 +251,9 @@ fn keep_memory(
     }
     let before = live.root.pages;
     if !pages.is_empty() {
-        let (more, fewer) = ctx.core.store.put_pages(&key::entry(ctx.space(), PAGES, &[]), pages);
+        let by_lines = ctx.core.meta.feature_level >= LINES_LEVEL;
+        let table = key::entry(ctx.space(), PAGES, &[]);
+        let (more, fewer) = ctx.core.store.put_pages(&table, pages, by_lines);
         live.root.pages = live.root.pages + more - fewer;
     }
     if let Some(registers) = registers {

@@ -26,7 +26,7 @@ use crate::args::Args;
 use crate::codec::{Cursor, Field as _, record};
 use crate::command::ObjectName;
 use crate::group::Core;
-use crate::guest::{PAGE_BYTES, VersionHash};
+use crate::guest::{OwnPage, PAGE_BYTES, VersionHash};
 use crate::key::{self, table};
 use crate::limits::PUT_OFF_MS;
 use crate::object::{self, Builtin, Ctx, Header, Live, Method, Step, View, Why};
@@ -74,6 +74,8 @@ pub(crate) const CREATED_WITH: u8 = table::OWN + 7;
 pub(crate) const RELEASED: u8 = table::OWN + 8;
 /// The feature level from which on objects keep what they were before a migration.
 pub(crate) const GUARD_LEVEL: u32 = 3;
+/// The feature level from which on records of pages have only what differs from the image.
+const LINES_LEVEL: u32 = 10;
 /// The feature level from which on objects are put into quarantine of which members came to different results.
 pub(crate) const DISAGREED_LEVEL: u32 = 8;
 /// Where its calls wait.
@@ -187,7 +189,7 @@ impl Builtin for Guest {
 
     fn is_readable(table: u8, value: &[u8]) -> bool {
         match table {
-            PAGES | KEPT_PAGES => value.len() == PAGE_BYTES,
+            PAGES | KEPT_PAGES => OwnPage::is_sound(value),
             REGISTERS | KEPT_REGISTERS | CREATED_WITH => true,
             GUARD => guard::is_readable(value),
             RELEASED => crate::codec::decoded::<u64>(value).is_ok(),

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use objects_state::Json;
 use objects_state::guest::{
-    Act, Ended, Engine, Entry, Failure, Host, LINE_BYTES, PAGE_BYTES, Pages as Changes, Progress, Rejected,
-    Run, RunId, Version, VersionHash,
+    Act, Ended, Engine, Entry, Failure, Host, LINE_BYTES, OwnPage, PAGE_BYTES, Pages as Changes, Progress,
+    Rejected, Run, RunId, Version, VersionHash,
 };
 
 type Pages = BTreeMap<u32, Vec<u8>>;
@@ -129,7 +129,11 @@ impl FakeEngine {
             return (module, pages.clone());
         }
         inner.loads += 1;
-        let page = |number: u32| (number, host.page(number).expect("it is listed").to_vec());
+        let page = |number: u32| {
+            let mut page = vec![0; PAGE_BYTES];
+            OwnPage::of(host.page(number).expect("it is listed")).put_into(&mut page);
+            (number, page)
+        };
         (module, host.pages().into_iter().map(page).collect())
     }
 }
@@ -528,12 +532,17 @@ fn changes(before: &Pages, now: &Pages) -> Changes {
     for number in numbers {
         match (before.get(&number), now.get(&number)) {
             (old, Some(page)) if old != Some(page) => {
-                let differs =
-                    |at: usize| old.is_none_or(|old| old[at..][..LINE_BYTES] != page[at..][..LINE_BYTES]);
+                // Of a new page: from the image, which is empty.
+                let was = |at: usize| old.map_or(&[0; LINE_BYTES][..], |old| &old[at..][..LINE_BYTES]);
+                let differs = |at: usize| *was(at) != page[at..][..LINE_BYTES];
                 let lines = (0..PAGE_BYTES / LINE_BYTES)
                     .filter(|line| differs(line * LINE_BYTES))
                     .fold(0, |all, line| all | 1 << line);
-                changes.lines(number, lines, page[..].try_into().expect("a page is whole"));
+                let page = page[..].try_into().expect("a page is whole");
+                match old {
+                    Some(_) => changes.lines(number, lines, page),
+                    None => changes.new_page(number, lines, page),
+                }
             }
             (Some(_), None) => changes.gone(number),
             _ => {}
