@@ -460,29 +460,37 @@ mod tests {
 
     #[test]
     fn runs_of_several_threads_have_a_mark_each() {
-        const THREADS: u64 = UNDER_WAY_MAX as u64 + 2;
+        const ROUNDS: usize = 20_000;
         let folder = tempfile::tempdir().unwrap();
         let marks = Marks::open(&folder.path().join("marks")).unwrap();
         let records = &marks.0.as_ref().unwrap().records;
-        let begin_often = |space| {
-            let mark = Mark::of_run(&run(space, 100, 1));
-            let begun = |_: &u64| {
-                let under_way = marks.begin(mark, 100);
+        let arrived = std::sync::atomic::AtomicUsize::new(0);
+        // Both begin at the same moment, as nearly as can be.
+        let begin_with_the_other = |space, round: usize| {
+            arrived.fetch_add(1, Ordering::SeqCst);
+            while arrived.load(Ordering::SeqCst) < 2 * (round + 1) {
                 std::thread::yield_now();
-                let kept = under_way.place.map(|place| Mark::of_record(&records.load(place)).unwrap().0);
-                assert!(kept.is_none_or(|kept| kept == mark), "{kept:?} in the place of {mark:?}");
-                kept.is_some()
-            };
-            (0..2_000).filter(begun).count()
+            }
+            let mark = Mark::of_run(&run(space, 100, 1));
+            let under_way = marks.begin(mark, 100);
+            arrived.fetch_add(1, Ordering::SeqCst);
+            while arrived.load(Ordering::SeqCst) < 2 * (round + 2) {
+                std::thread::yield_now();
+            }
+            // Told at the end: the other thread waits for this one.
+            let kept = under_way.place.and_then(|place| Mark::of_record(&records.load(place)));
+            kept.is_some_and(|(kept, _)| kept == mark)
         };
-        let noted: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS).map(|space| scope.spawn(move || begin_often(space))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let has_its_own = |space| (0..ROUNDS).filter(|round| begin_with_the_other(space, 2 * round)).count();
+        let counts = std::thread::scope(|scope| {
+            let threads = [5, 6].map(|space| scope.spawn(move || has_its_own(space)));
+            threads.map(|thread| thread.join().unwrap())
         });
-        assert!(noted.iter().all(|noted| *noted > 0), "{noted:?}");
-        let under_way: Vec<_> =
-            (0..UNDER_WAY_MAX).map(|_| marks.begin(Mark::of_run(&run(5, 100, 1)), 100)).collect();
-        assert!(under_way.iter().all(|under_way| under_way.place.is_some()), "all are free again");
+        assert_eq!(counts, [ROUNDS; 2], "each reads its own mark in its place");
+        let many = UNDER_WAY_MAX + 3;
+        let under_way: Vec<_> = (0..many).map(|_| marks.begin(Mark::of_run(&run(5, 100, 1)), 100)).collect();
+        let noted = under_way.iter().filter(|under_way| under_way.place.is_some()).count();
+        assert_eq!(noted, UNDER_WAY_MAX, "all were free again, and there are no more");
     }
 
     #[test]
