@@ -218,8 +218,10 @@ fn compare(
 ) -> bool {
     let Some(own) = own else {
         let lines = written.iter().fold(0, |lines, part| lines | lines_that_differ(part, now, None, image));
-        if lines != 0 {
-            pages.new_page(number, lines, now);
+        match lines {
+            0 => {}
+            _ if has_many(lines) => pages.whole(number, now),
+            _ => pages.new_page(number, lines, now),
         }
         return lines != 0;
     };
@@ -228,10 +230,16 @@ fn compare(
         // Lines that are not its own are the image's.
         match is_equal(lines, now, image) && is_equal(own.which(), now, image) {
             true => pages.gone(number),
+            false if lines & !own.which() != 0 && has_many(lines | own.which()) => pages.whole(number, now),
             false => pages.lines(number, lines, now),
         }
     }
     false
+}
+
+/// Whether so many lines of a page are an object's own that its record has all: it does not grow again and again.
+const fn has_many(lines: u64) -> bool {
+    lines.count_ones() > 32
 }
 
 /// Lines of a written part that differ from what they were, by their bits.
@@ -244,12 +252,9 @@ fn lines_that_differ(
     // A stripe begins with a line, and what may be written of the next one is less than a line.
     let first = part.start % PAGE_BYTES / LINE_BYTES;
     let end = first + part.bytes.div_ceil(LINE_BYTES);
-    let (now, image) = (now.as_chunks().0, image.as_chunks().0);
-    let mut before = own.into_iter().flat_map(|own| own.lines_from(first)).peekable();
-    (first..end).fold(0, |lines, line| {
-        let own = before.next_if(|(own, _)| *own == line).map(|(_, own)| own);
-        lines | u64::from(differs(&now[line], own.unwrap_or(&image[line]))) << line
-    })
+    let before = own.unwrap_or(OwnPage::NONE).over(image, first);
+    let lines = (first..end).zip(&now.as_chunks().0[first..end]).zip(before);
+    lines.fold(0, |lines, ((line, now), before)| lines | u64::from(differs(now, before)) << line)
 }
 
 /// Whether none of those lines differs.

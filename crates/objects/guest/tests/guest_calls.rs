@@ -283,7 +283,7 @@ fn wasi_shows_the_entry_and_no_files() {
     assert_eq!(numbers, [0, 0, 0, 8, 52, 8]);
     assert_eq!(bench.engine.take_log(), ["hello"]);
     let record = bench.objects[&1].pages.values().next().unwrap();
-    let (line, bytes) = OwnPage::of(record).lines_from(0).next().unwrap();
+    let (line, bytes) = OwnPage::of(record).lines().next().unwrap();
     assert_eq!((line, bytes[40]), (0, 6), "bytes written");
     let detail = "the program ended itself with code 3, in function 9";
     assert_eq!(bench.failure("x", ""), Failure::Trapped { detail: detail.into() });

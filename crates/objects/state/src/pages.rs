@@ -22,13 +22,16 @@ pub struct OwnPage<'a> {
 }
 
 impl<'a> OwnPage<'a> {
+    /// What is the image's.
+    pub const NONE: Self = Self { which: 0, contents: &[] };
+
     /// Reads a record.
     #[must_use]
     pub fn of(record: &'a [u8]) -> Self {
         if record.len() == PAGE_BYTES {
             return Self { which: WHOLE, contents: record };
         }
-        match record.split_first_chunk() {
+        match record.split_first_chunk::<WHICH_BYTES>() {
             Some((which, contents)) => Self { which: u64::from_le_bytes(*which), contents },
             None => Self { which: 0, contents: &[] },
         }
@@ -47,29 +50,45 @@ impl<'a> OwnPage<'a> {
         self.which
     }
 
-    /// Its own lines from that one on, each with its number, in order.
-    pub fn lines_from(self, first: usize) -> impl Iterator<Item = (usize, &'a [u8; LINE_BYTES])> {
-        let behind = self.which & u64::MAX.checked_shl(first as u32).unwrap_or(0);
-        let rank = (self.which & !behind).count_ones() as usize;
-        let (lines, _) = self.contents.as_chunks();
-        places(behind).zip(lines.get(rank..).unwrap_or_default())
+    /// Its own lines, each with its number, in order.
+    pub fn lines(self) -> impl Iterator<Item = (usize, &'a [u8; LINE_BYTES])> {
+        places(self.which).zip(self.contents.as_chunks().0)
     }
 
     /// Puts its own lines into a page that is the image's.
     pub fn put_into(self, page: &mut [u8]) {
-        for (line, contents) in self.lines_from(0) {
+        for (line, contents) in self.lines() {
             page[line * LINE_BYTES..][..LINE_BYTES].copy_from_slice(contents);
         }
     }
+
+    /// All lines from that one on: its own, and those of the image's page between them.
+    pub fn over(
+        self,
+        image: &'a [u8; PAGE_BYTES],
+        first: usize,
+    ) -> impl Iterator<Item = &'a [u8; LINE_BYTES]> {
+        let lines = self.contents.as_chunks().0;
+        let mut own = lines.get(rank(self.which, first)..).unwrap_or_default().iter();
+        let mut which = self.which >> first;
+        image.as_chunks().0[first..].iter().map(move |line| {
+            let is_own = which & 1 == 1;
+            which >>= 1;
+            if is_own { own.next().unwrap_or(line) } else { line }
+        })
+    }
 }
 
-/// Where a line begins in a record that has it.
-fn place_in(record: &[u8], line: usize) -> usize {
-    if record.len() == PAGE_BYTES {
-        return line * LINE_BYTES;
-    }
-    let before = OwnPage::of(record).which() & !(u64::MAX << line);
-    WHICH_BYTES + before.count_ones() as usize * LINE_BYTES
+/// How many lines a record has before that one.
+const fn rank(which: u64, line: usize) -> usize {
+    if which == WHOLE { line } else { (which & !(u64::MAX << line)).count_ones() as usize }
+}
+
+/// Where lines begin in a record that has them, in order.
+fn places_in(record: &[u8], lines: u64) -> impl Iterator<Item = usize> + use<> {
+    let OwnPage { which, contents } = OwnPage::of(record);
+    let begin = record.len() - contents.len();
+    places(lines).map(move |line| begin + rank(which, line) * LINE_BYTES)
 }
 
 /// What has changed of one page.
@@ -228,17 +247,12 @@ impl<'a> Lines<'a> {
     /// Puts the lines into a record that has them. What was in their places is appended to `kept`.
     pub(crate) fn exchange(self, record: &mut [u8], kept: &mut Vec<u8>) -> KeptLines {
         let begin = kept.len();
-        for (line, contents) in self.each() {
-            let start = place_in(record, line);
+        for (start, contents) in places_in(record, self.lines).zip(self.contents.chunks(LINE_BYTES)) {
             let place = &mut record[start..start + LINE_BYTES];
             kept.extend_from_slice(place);
             place.copy_from_slice(contents);
         }
         KeptLines { lines: self.lines, begin }
-    }
-
-    fn each(self) -> impl Iterator<Item = (usize, &'a [u8])> {
-        places(self.lines).zip(self.contents.chunks(LINE_BYTES))
     }
 
     /// The record of a page that had this one, or none: with these lines in it. `by_lines`: a new one has its own lines only.
@@ -273,9 +287,8 @@ pub(crate) struct KeptLines {
 impl KeptLines {
     /// The last ones that are kept go back into the record, and are kept no longer.
     pub(crate) fn put_back(&self, record: &mut [u8], kept: &mut Vec<u8>) {
-        let lines = Lines { lines: self.lines, own: 0, contents: &kept[self.begin..] };
-        for (line, contents) in lines.each() {
-            let start = place_in(record, line);
+        let contents = kept[self.begin..].chunks(LINE_BYTES);
+        for (start, contents) in places_in(record, self.lines).zip(contents) {
             record[start..start + LINE_BYTES].copy_from_slice(contents);
         }
         kept.truncate(self.begin);
@@ -301,10 +314,12 @@ mod tests {
         pages.new_page(3, 0b101, &[7; PAGE_BYTES]);
         let sound = pages.iter().next().unwrap().1.unwrap().record(None, true);
         assert!(OwnPage::is_sound(&sound) && sound.len() == WHICH_BYTES + 2 * LINE_BYTES);
-        let lines =
-            |record: &[u8]| OwnPage::of(record).lines_from(0).map(|(line, _)| line).collect::<Vec<_>>();
+        let lines = |record: &[u8]| OwnPage::of(record).lines().map(|(line, _)| line).collect::<Vec<_>>();
         assert_eq!(lines(&sound), [0, 2]);
-        assert_eq!(OwnPage::of(&sound).lines_from(1).count(), 1);
+        let image = [1; PAGE_BYTES];
+        let over = OwnPage::of(&sound).over(&image, 1).map(|line| line[0]);
+        assert_eq!(over.take(4).collect::<Vec<_>>(), [1, 7, 1, 1]);
+        assert_eq!(OwnPage::of(&sound[..WHICH_BYTES]).over(&image, 63).map(|line| line[0]).last(), Some(1));
         let flipped = |bit: u8| [&[sound[0] ^ bit], &sound[1..]].concat();
         let wrong =
             [flipped(1), flipped(2), sound[..sound.len() - 1].to_vec(), vec![], vec![0; 8], vec![0; 7]];

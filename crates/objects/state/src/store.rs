@@ -109,15 +109,16 @@ impl Store {
     /// Writes what has changed of the pages of an object, whose keys begin so. Each counts as writing all of its record. Of new pages the
     /// records have only what differs from the image, if that is asked for. Gives how many there are more, and how many fewer.
     pub(crate) fn put_pages(&mut self, table: &Key, pages: &Pages, by_lines: bool) -> (u32, u32) {
-        let (mut more, mut fewer) = (0, 0);
         // A snapshot may want whole records as they were.
         let is_in_place = self.scan.is_none();
-        let is_done = is_in_place && self.put_lines(table, pages);
-        if !is_done {
+        let mut done = if is_in_place { self.put_lines(table, pages) } else { None };
+        if done.is_none() {
             self.records.gather(table);
+            done = if is_in_place { self.put_lines(table, pages) } else { None };
         }
-        if is_in_place && !is_done {
-            self.put_lines(table, pages);
+        let (mut more, mut fewer) = (0, 0);
+        if done == Some(pages.len()) {
+            return (more, fewer);
         }
         for (number, lines) in pages.iter() {
             let key = || table.numbered(number);
@@ -135,10 +136,11 @@ impl Store {
         (more, fewer)
     }
 
-    /// The part of it that changes pages in place. Says whether they lie in a table, and were changed.
-    fn put_lines(&mut self, table: &Key, pages: &Pages) -> bool {
+    /// The part of it that changes pages in place, if they lie in a table. Says how many it has changed.
+    fn put_lines(&mut self, table: &Key, pages: &Pages) -> Option<usize> {
         let Self { records, sum, journal, written, ages, .. } = self;
-        let Some(there) = records.table_mut(table) else { return false };
+        let there = records.table_mut(table)?;
+        let mut done = 0;
         for (number, lines) in pages.iter() {
             let Some((lines, page)) = lines.zip(there.page_mut(number)) else { continue };
             if !lines.fit_in_place(&page.bytes) {
@@ -150,8 +152,9 @@ impl Store {
             sum.page_changes(&key, page);
             let before = lines.exchange(&mut page.bytes, &mut journal.lines);
             journal.changes.push((key, Before::Lines(before)));
+            done += 1;
         }
-        true
+        Some(done)
     }
 
     fn note(&mut self, key: Key, before: Before) {
