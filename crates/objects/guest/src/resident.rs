@@ -189,13 +189,13 @@ impl Resident {
         self.instance.set_registers(&self.registers);
         self.instance.take_written(&mut self.written);
         for part in &self.written {
-            let (number, at) = (page_of(part), part.start % PAGE_BYTES);
-            let mut page = *image_page(&self.prepared.image, number);
-            if let Some(record) = host.page(number) {
-                OwnPage::of(record).put_into(&mut page);
-            }
+            let number = page_of(part);
+            let own = host.page(number).map_or(OwnPage::NONE, OwnPage::of);
+            let before = own.over(image_page(&self.prepared.image, number), first_line(part));
             let place = &mut self.instance.bytes_mut()[part.start..part.start + part.bytes];
-            place.copy_from_slice(&page[at..at + part.bytes]);
+            for (place, before) in place.chunks_mut(LINE_BYTES).zip(before) {
+                place.copy_from_slice(&before[..place.len()]);
+            }
         }
         give_back(&mut self.written);
         true
@@ -237,6 +237,11 @@ fn compare(
     false
 }
 
+/// The line of its page with which a written part begins: stripes begin with one.
+const fn first_line(part: &Written) -> usize {
+    part.start % PAGE_BYTES / LINE_BYTES
+}
+
 /// Whether so many lines of a page are an object's own that its record has all: it does not grow again and again.
 const fn has_many(lines: u64) -> bool {
     lines.count_ones() > 32
@@ -249,8 +254,8 @@ fn lines_that_differ(
     own: Option<OwnPage<'_>>,
     image: &[u8; PAGE_BYTES],
 ) -> u64 {
-    // A stripe begins with a line, and what may be written of the next one is less than a line.
-    let first = part.start % PAGE_BYTES / LINE_BYTES;
+    // What may be written of the stripe behind is less than a line.
+    let first = first_line(part);
     let end = first + part.bytes.div_ceil(LINE_BYTES);
     let before = own.unwrap_or(OwnPage::NONE).over(image, first);
     let lines = (first..end).zip(&now.as_chunks().0[first..end]).zip(before);
