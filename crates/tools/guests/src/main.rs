@@ -4,6 +4,7 @@ mod go;
 mod javascript;
 mod object;
 mod runner;
+mod rust;
 mod scenes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +23,7 @@ use crate::scenes::Scene;
 #[command(name = "guests", about = "Runs modules of the examples under the engine of live objects")]
 struct Cli {
     /// What is run: `hits:LABEL:MODULE`, `mutex:LABEL:MODULE`, with `:SOURCE` behind it if the module is a runner; `template`
-    /// alike, `odd:LABEL:MODULE`, the example in Go; a runner with sources of the tests: `python:LABEL:MODULE`, `javascript:LABEL:MODULE`
+    /// alike, `odd:LABEL:MODULE`, the example in Go, and `odd-rust`, that in Rust; a runner with sources of the tests: `python:LABEL:MODULE`, `javascript:LABEL:MODULE`
     #[arg(required = true, value_name = "CASE")]
     cases: Vec<Case>,
 }
@@ -59,6 +60,7 @@ impl FromStr for Case {
             "mutex" => Scenes::Version(scenes::MUTEX),
             "template" => Scenes::Version(scenes::TEMPLATE),
             "odd" => Scenes::Version(go::SCENES),
+            "odd-rust" => Scenes::Version(rust::SCENES),
             "python" => Scenes::Runner(runner::SCENES),
             "javascript" => Scenes::Runner(javascript::SCENES),
             _ => return Err(format!("there is no case `{kind}`")),

@@ -78,6 +78,7 @@ fn rust(workspace: &Workspace, diwan: &Path, target: &Path) -> anyhow::Result<Ve
     Ok(vec![
         case("hits", "rust", &made.join("examples/hits.wasm"), None),
         case("mutex", "rust", &made.join("examples/mutex.wasm"), None),
+        case("odd-rust", "rust", &made.join("examples/odd.wasm"), None),
         case("hits", "template", &made.join("sample.wasm"), None),
     ])
 }
