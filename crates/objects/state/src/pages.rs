@@ -260,7 +260,8 @@ impl<'a> Lines<'a> {
     pub fn record(self, before: Option<&[u8]>, by_lines: bool) -> Vec<u8> {
         let own = match before {
             Some(before) => OwnPage::of(before).which() | self.lines,
-            None if by_lines => self.own,
+            // One that has none of its own would be no record.
+            None if by_lines && self.own != 0 => self.own,
             None => WHOLE,
         };
         let mut page = [0; PAGE_BYTES];
@@ -323,6 +324,9 @@ mod tests {
         let flipped = |bit: u8| [&[sound[0] ^ bit], &sound[1..]].concat();
         let wrong =
             [flipped(1), flipped(2), sound[..sound.len() - 1].to_vec(), vec![], vec![0; 8], vec![0; 7]];
+        let mut pages = Pages::default();
+        pages.new_page(3, 0, &[0; PAGE_BYTES]);
+        assert!(OwnPage::is_sound(&pages.iter().next().unwrap().1.unwrap().record(None, true)));
         for wrong in wrong {
             assert!(!OwnPage::is_sound(&wrong) && lines(&wrong).len() <= 2, "{wrong:?}");
         }
