@@ -15,7 +15,7 @@ struct Few {
 }
 
 const OF_LOG: Few = Few { seeds: 150, more_max: 250, seconds: 10 };
-const OF_MEMBERS: Few = Few { seeds: 50, more_max: 150, seconds: 15 };
+const OF_MEMBERS: Few = Few { seeds: 50, more_max: 300, seconds: 15 };
 
 fn clean<W: World>(seed: u64, seconds: u64) -> Report {
     let plan = Plan::of(seed, seconds * 1000);
