@@ -87,7 +87,7 @@ fn take_set(dirty: &mut [u8], written: &mut Vec<Written>) {
     take_some(rest, rest_begins, count, written);
 }
 
-/// The same of some stripes, the first of which has that number, of so many. Those are fewer than there are bits for their words.
+/// The same of some stripes, at most 256: the first has that number, and `count` is that of all.
 fn take_some(dirty: &mut [u8], first: usize, count: usize, written: &mut Vec<Written>) {
     const WORD: usize = 8;
     let (words, rest) = dirty.as_chunks_mut::<WORD>();

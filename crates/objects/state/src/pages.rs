@@ -227,6 +227,11 @@ impl<'a> Lines<'a> {
         self.lines
     }
 
+    /// Which differ from the image, of a new page; otherwise all that are here.
+    pub(crate) const fn own(&self) -> u64 {
+        self.own
+    }
+
     /// Where each line lies in its page, and what it is.
     pub fn iter(self) -> impl Iterator<Item = (usize, &'a [u8])> {
         places(self.lines).map(|line| line * LINE_BYTES).zip(self.contents.chunks(LINE_BYTES))

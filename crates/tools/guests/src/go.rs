@@ -16,15 +16,8 @@ pub(crate) const SCENES: &[Scene] = &[
     ("gives equal results everywhere", determinism),
 ];
 
-fn odd(engine: &dyn Engine, version: VersionHash, space: u64) -> Object<'_> {
-    let mut object = Object::new(engine, version, space);
-    object.forget();
-    object.create(&json!({})).expect("it is created");
-    object
-}
-
 fn failures(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 20);
+    let mut odd = Object::created(engine, version, 20);
     let (code, detail) = odd.call("fail", &json!({})).expect_err("it fails");
     assert_eq!((code.as_str(), detail.as_str()), ("error", "no such thing"));
     for (method, wanted) in [
@@ -43,7 +36,7 @@ fn failures(engine: &dyn Engine, version: VersionHash) {
 }
 
 fn endless(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 21);
+    let mut odd = Object::created(engine, version, 21);
     for (method, wanted) in
         [("forever", ["OutOfFuel", "OutOfFuel"]), ("deep", ["StackExhausted", "OutOfMemory"])]
     {
@@ -55,12 +48,12 @@ fn endless(engine: &dyn Engine, version: VersionHash) {
 }
 
 fn nothing_outside(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 22);
+    let mut odd = Object::created(engine, version, 22);
     assert_eq!(odd.call("files", &json!({})), Ok(json!("true true 0 0")));
 }
 
 fn goroutines(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 23);
+    let mut odd = Object::created(engine, version, 23);
     for _ in 0..3 {
         assert_eq!(odd.call("side", &json!({})), Ok(json!(45)));
         odd.forget();
@@ -68,23 +61,27 @@ fn goroutines(engine: &dyn Engine, version: VersionHash) {
 }
 
 fn kept(engine: &dyn Engine, version: VersionHash) {
-    let mut first = odd(engine, version, 24);
+    let mut first = Object::created(engine, version, 24);
     let word = json!({ "word": "x" });
     assert_eq!(first.call("see", &word), Ok(json!({ "x": 1 })));
     first.forget();
     assert_eq!(first.call("see", &word), Ok(json!({ "x": 2 })));
-    assert_eq!(odd(engine, version, 25).call("see", &word), Ok(json!({ "x": 1 })), "each object has its own");
+    assert_eq!(
+        Object::created(engine, version, 25).call("see", &word),
+        Ok(json!({ "x": 1 })),
+        "each object has its own"
+    );
 }
 
 fn messages(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 29);
+    let mut odd = Object::created(engine, version, 29);
     assert_eq!(odd.call("tell", &json!({})), Ok(json!(1)));
     assert_eq!(odd.acts, told());
 }
 
 fn determinism(engine: &dyn Engine, version: VersionHash) {
     let chance = |space: u64, is_forgotten: bool| -> (Vec<Value>, u64) {
-        let mut odd = odd(engine, version, space);
+        let mut odd = Object::created(engine, version, space);
         let results = (0..50).map(|_| {
             if is_forgotten {
                 odd.forget();

@@ -83,6 +83,14 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// One that is created without arguments, and of which nothing is left from another one.
+    pub(crate) fn created(engine: &'a dyn Engine, version: VersionHash, space: u64) -> Self {
+        let mut object = Self::new(engine, version, space);
+        object.forget();
+        object.create(&json!({})).expect("it is created");
+        object
+    }
+
     pub(crate) fn create(&mut self, arguments: &Value) -> Outcome {
         let arguments = arguments.to_string();
         self.command(Entry::Init(arguments.as_bytes()))

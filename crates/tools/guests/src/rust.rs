@@ -9,15 +9,8 @@ use crate::scenes::Scene;
 pub(crate) const SCENES: &[Scene] =
     &[("ends what fails, and says why", failures), ("takes and gives texts of all lengths", lengths)];
 
-fn odd(engine: &dyn Engine, version: VersionHash, space: u64) -> Object<'_> {
-    let mut object = Object::new(engine, version, space);
-    object.forget();
-    object.create(&json!({})).expect("it is created");
-    object
-}
-
 fn failures(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 40);
+    let mut odd = Object::created(engine, version, 40);
     assert_eq!(odd.call("add", &json!({ "item": "a" })), Ok(json!(1)));
     // Also a copy that was made anew says what a panic was about.
     for is_forgotten in [false, true] {
@@ -34,7 +27,7 @@ fn failures(engine: &dyn Engine, version: VersionHash) {
 }
 
 fn lengths(engine: &dyn Engine, version: VersionHash) {
-    let mut odd = odd(engine, version, 41);
+    let mut odd = Object::created(engine, version, 41);
     let text = |length: usize| "x".repeat(length);
     let lengths = [0, 1, 100, 125, 126, 127, 128, 129, 200, 240, 250, 256, 257, 300, 1_000, 100_000];
     for length in lengths.into_iter().chain(lengths.into_iter().rev()) {

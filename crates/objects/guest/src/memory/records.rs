@@ -27,8 +27,8 @@ impl SharedRecords {
         unsafe { AtomicU64::from_ptr(self.mapping.base().cast::<u64>().add(record * 8 + number)) }
     }
 
-    /// Stores a record. One thread does at a time. A process that dies leaves behind what it stored before, in this order: nobody waits
-    /// for that, as one would who has to be seen by other threads at once.
+    /// Stores a record; one thread does at a time. A process that dies leaves behind what it has stored, in this order. The thread does
+    /// not wait until others see its stores.
     pub(crate) fn store(&self, record: usize, numbers: &Record) {
         self.erase(record);
         for (number, value) in numbers.iter().enumerate().skip(1) {
